@@ -1,0 +1,151 @@
+//! What the shell owes the world. Computed from the state, so a restart asks for
+//! the same work as the process before it.
+
+use std::sync::Arc;
+
+use crate::append_list::AppendList;
+use crate::event::Purpose;
+use crate::id::{ActionId, Millis, ToolName};
+use crate::message::{Content, Message, Payload};
+use crate::provenance::Digest;
+use crate::quality::CheckHow;
+use crate::tool::{FileImage, ToolSpec};
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Send this to the model.
+    CallModel {
+        /// Which step.
+        step: u32,
+        /// What it is for.
+        purpose: Purpose,
+        /// How many times in a row this has been tried, from 1.
+        attempt: u32,
+        /// Which model, as `kind:argument`.
+        model: String,
+        /// The whole conversation.
+        messages: AppendList<Message>,
+        /// The tools it may ask for.
+        tools: Arc<[ToolSpec]>,
+        /// The JSON Schema the answer must fit, for structured answers.
+        schema: Option<serde_json::Value>,
+        /// Most output tokens.
+        output_tokens: u64,
+        /// After this long it has failed.
+        timeout_ms: u64,
+    },
+    /// Look at the file a call would change, changing nothing.
+    PrepareCall {
+        /// Which.
+        action: ActionId,
+        /// The tool.
+        tool: ToolName,
+        /// The arguments, verbatim.
+        args: Payload,
+    },
+    /// Make a tool call.
+    RunTool {
+        /// Which.
+        action: ActionId,
+        /// The tool.
+        tool: ToolName,
+        /// The arguments, verbatim.
+        args: Payload,
+        /// Idempotency key.
+        key: Digest,
+        /// Which attempt.
+        attempt: u32,
+        /// The file it changes.
+        image: Option<FileImage>,
+        /// After this long it is ended.
+        timeout_ms: u64,
+    },
+    /// Find out whether a call happened.
+    Probe {
+        /// Which.
+        action: ActionId,
+        /// The tool.
+        tool: ToolName,
+        /// The arguments, verbatim.
+        args: Payload,
+        /// Idempotency key.
+        key: Digest,
+        /// After this long the answer is "unknown".
+        timeout_ms: u64,
+    },
+    /// Read these files of the workspace.
+    ReadEvidence {
+        /// Paths below the workspace.
+        paths: Vec<String>,
+    },
+    /// Make a check.
+    RunCheck {
+        /// The verification round.
+        round: u32,
+        /// Index in the task's checks.
+        index: usize,
+        /// How.
+        how: CheckHow,
+        /// What is checked.
+        output: Content,
+    },
+    /// Put a file back as it was before a call.
+    Restore {
+        /// The call.
+        action: ActionId,
+        /// The file.
+        image: FileImage,
+    },
+    /// Store the provenance record and export the result.
+    StoreResult {
+        /// The output that is about to be committed.
+        output: Content,
+    },
+    /// Report a tick at this time.
+    WakeAt {
+        /// When.
+        at: Millis,
+    },
+}
+
+/// Names an effect, so that one in flight is not started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EffectKey {
+    /// [`Effect::CallModel`]
+    Model(u32),
+    /// [`Effect::PrepareCall`]
+    Prepare(ActionId),
+    /// [`Effect::RunTool`], with the attempt
+    Tool(ActionId, u32),
+    /// [`Effect::Probe`]
+    Probe(ActionId),
+    /// [`Effect::ReadEvidence`]
+    Evidence,
+    /// [`Effect::RunCheck`], with round and index
+    Check(u32, usize),
+    /// [`Effect::Restore`]
+    Restore(ActionId),
+    /// [`Effect::StoreResult`]
+    Result,
+    /// [`Effect::WakeAt`]
+    Wake(Millis),
+}
+
+impl Effect {
+    /// Its name.
+    #[must_use]
+    pub fn key(&self) -> EffectKey {
+        match self {
+            Self::CallModel { step, .. } => EffectKey::Model(*step),
+            Self::PrepareCall { action, .. } => EffectKey::Prepare(*action),
+            Self::RunTool { action, attempt, .. } => EffectKey::Tool(*action, *attempt),
+            Self::Probe { action, .. } => EffectKey::Probe(*action),
+            Self::ReadEvidence { .. } => EffectKey::Evidence,
+            Self::RunCheck { round, index, .. } => EffectKey::Check(*round, *index),
+            Self::Restore { action, .. } => EffectKey::Restore(*action),
+            Self::StoreResult { .. } => EffectKey::Result,
+            Self::WakeAt { at } => EffectKey::Wake(*at),
+        }
+    }
+}

@@ -1,0 +1,595 @@
+//! The durable facts of a run: **the on-disk contract**.
+//!
+//! What is written here is read for years. A variant or a field is added, never
+//! renamed, never given another meaning; a change that old readers would
+//! misread raises [`crate::journal::FORMAT`] and gets an upcast there, with a
+//! golden journal in `fixtures/`.
+//!
+//! Facts that end a phase carry that phase's whole result, a *phase contract*:
+//! [`Event::Planned`], [`Event::Decomposed`], [`Event::Retrieved`],
+//! [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
+//! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Cost, Limit};
+use crate::id::{ActionId, Millis, SubtaskId, ToolName, WorkerId};
+use crate::message::{Call, Content, Message, Payload, Stop, Usage};
+use crate::plan::Plan;
+use crate::provenance::Digest;
+use crate::quality::{CheckResult, Diagnosis};
+use crate::task::Submission;
+use crate::tool::{FileImage, Repeat, Touch};
+
+/// Version of every phase contract below. Additive changes keep it.
+pub const CONTRACT: u16 = 1;
+
+/// A durable fact. The order of variants is the order of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// Somebody asked for a run. Always the first event, and only that.
+    Submitted(Box<Submission>),
+    /// A worker took the run; all it knew of outside work is in doubt.
+    Claimed {
+        /// Grows with every claim.
+        epoch: u64,
+        /// Who took it.
+        worker: WorkerId,
+    },
+    /// Planning is over.
+    Planned {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// What will be done, in which order.
+        plan: Plan,
+        /// The plan's hash, for provenance.
+        sha256: Digest,
+    },
+    /// Decomposing is over: these are the units of work.
+    Decomposed {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// Dependencies first.
+        order: Vec<SubtaskId>,
+    },
+    /// Retrieving is over.
+    Retrieved {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// What was read.
+        evidence: Vec<Evidence>,
+    },
+    /// A sub-task (or a repair) begins its conversation.
+    SubtaskStarted {
+        /// Which.
+        subtask: SubtaskId,
+        /// How the conversation opens.
+        opening: Vec<Message>,
+    },
+    /// A model call is about to be sent.
+    StepStarted {
+        /// Counts model calls of the run, from 1.
+        step: u32,
+        /// What it is for.
+        purpose: Purpose,
+        /// Hash of the exact request: conversation, tools, settings.
+        request: Digest,
+        /// Set aside until it is answered.
+        reserved: Cost,
+    },
+    /// A model answered.
+    StepFinished {
+        /// Which call.
+        step: u32,
+        /// Why it stopped.
+        stop: Stop,
+        /// What it used.
+        usage: Usage,
+        /// What it cost, in micro-dollars.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        micros: u64,
+        /// What it said.
+        text: Payload,
+        /// What it asked for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<Call>,
+    },
+    /// A model did not answer, or nobody knows (then it is paid as reserved).
+    StepFailed {
+        /// Which call.
+        step: u32,
+        /// What went wrong.
+        why: StepFailure,
+        /// When to try again; `None`: not again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Millis>,
+    },
+    /// A call that must not or cannot run; the model gets this answer.
+    CallRefused {
+        /// Which.
+        action: ActionId,
+        /// Why.
+        why: Refusal,
+        /// What the model is told.
+        message: String,
+    },
+    /// A person is asked.
+    ApprovalRequested {
+        /// About what.
+        subject: Subject,
+        /// Hash of exactly what is asked about.
+        binds: Digest,
+        /// After this the answer is no.
+        expires_at: Millis,
+    },
+    /// A person answered, or the time ran out.
+    ApprovalSettled {
+        /// About what.
+        subject: Subject,
+        /// Hash of exactly what was asked about.
+        binds: Digest,
+        /// The answer.
+        verdict: Verdict,
+    },
+    /// A tool call is about to be made: the intent.
+    CallStarted {
+        /// Which.
+        action: ActionId,
+        /// The tool.
+        tool: ToolName,
+        /// Hash of the canonical arguments.
+        args: Digest,
+        /// What it does to the world.
+        touch: Touch,
+        /// What to do in doubt.
+        repeat: Repeat,
+        /// Idempotency key, the same for every attempt.
+        key: Digest,
+        /// Counts from 1.
+        attempt: u32,
+        /// The file it will change, for undo and for settling doubt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        image: Option<Box<FileImage>>,
+    },
+    /// A tool call came back: the outcome.
+    CallFinished {
+        /// Which.
+        action: ActionId,
+        /// How it went.
+        outcome: Outcome,
+        /// What the model reads.
+        output: Payload,
+        /// The whole output, when the model reads less.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        full: Option<Payload>,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// Nobody knows whether the call happened, and it must not be repeated.
+    CallInDoubt {
+        /// Which.
+        action: ActionId,
+        /// How it came to this.
+        why: Doubt,
+        /// Who is asked now.
+        ask: Ask,
+    },
+    /// Doubt about a call is over.
+    CallSettled {
+        /// Which.
+        action: ActionId,
+        /// What is taken as true from now on.
+        settlement: Settlement,
+        /// Who says so.
+        by: String,
+    },
+    /// The model of a sub-task is told something nobody asked it.
+    Noticed {
+        /// Whose conversation.
+        subtask: SubtaskId,
+        /// What it is told.
+        text: String,
+    },
+    /// A sub-task (or a repair) is done.
+    SubtaskFinished {
+        /// Which.
+        subtask: SubtaskId,
+        /// What came out.
+        output: Payload,
+    },
+    /// Acting is over.
+    Acted {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// The outputs of the last sub-tasks, in plan order.
+        outputs: Vec<SubtaskOutput>,
+    },
+    /// A check was made.
+    Checked {
+        /// Counts verifications of the run, from 1.
+        round: u32,
+        /// What it found.
+        result: CheckResult,
+    },
+    /// Verifying is over.
+    Verified {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// Which verification.
+        round: u32,
+        /// What it came to.
+        finding: Finding,
+    },
+    /// Critiquing is over.
+    Diagnosed {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// What is wrong.
+        diagnosis: Diagnosis,
+    },
+    /// A repair round begins.
+    RepairStarted {
+        /// Counts from 1.
+        round: u32,
+    },
+    /// Repairing is over.
+    Repaired {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// Which round.
+        round: u32,
+        /// The new output.
+        output: Content,
+    },
+    /// Nothing new is started; what is in flight comes home first.
+    Stopping {
+        /// What happens then.
+        why: StopReason,
+    },
+    /// The run gives up and undoes what it did.
+    RollbackStarted {
+        /// Why it gives up.
+        why: FailReason,
+    },
+    /// One undo came back.
+    Restored {
+        /// The call whose write was undone.
+        action: ActionId,
+        /// How it went.
+        outcome: RestoreOutcome,
+    },
+    /// A person stopped the clock.
+    Paused {
+        /// Who.
+        by: String,
+    },
+    /// A person started it again: a paused run goes on, a halted one reopens.
+    Resumed {
+        /// Who.
+        by: String,
+        /// New, higher limits.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        raised: Vec<Raise>,
+    },
+    /// Somebody asked for what cannot be done now; nothing changed.
+    SignalRefused {
+        /// Who.
+        by: String,
+        /// Why not.
+        why: String,
+    },
+    /// The run is over.
+    Ended {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// How.
+        ending: Ending,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+/// A file that was read as evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Path below the workspace.
+    pub path: String,
+    /// What it said.
+    pub content: Payload,
+    /// SHA-256 of its bytes.
+    pub sha256: Digest,
+}
+
+/// What a model call is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The tool loop of a sub-task or repair.
+    Act(SubtaskId),
+    /// Diagnosis of a failed verification round.
+    Critique(u32),
+}
+
+/// Why a step has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepFailure {
+    /// What kind of trouble.
+    pub kind: StepTrouble,
+    /// In words.
+    pub message: String,
+}
+
+/// Kinds of trouble with a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepTrouble {
+    /// May pass: overload, reset, server error.
+    Transient,
+    /// Asked to slow down.
+    RateLimited,
+    /// No answer in time.
+    TimedOut,
+    /// Will not pass by itself: key, quota, unknown model, bad request.
+    Permanent,
+    /// The process died while it was in flight.
+    Lost,
+}
+
+/// Why a call was refused before it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// No such tool.
+    UnknownTool,
+    /// The arguments are no JSON or do not fit the schema.
+    BadArguments,
+    /// The reply was cut: a half call never runs.
+    Truncated,
+    /// It could not be prepared, so it could not work either.
+    Unprepared,
+    /// A person said no.
+    Denied,
+    /// The run was stopped before it could start.
+    Cancelled,
+}
+
+/// What a person is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// May this call be made?
+    Action(ActionId),
+    /// May this output be committed?
+    Output,
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Action(action) => action.fmt(f),
+            Self::Output => f.write_str("output"),
+        }
+    }
+}
+
+/// A person's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Yes.
+    Approved {
+        /// Who.
+        by: String,
+    },
+    /// No.
+    Denied {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// Nobody answered in time.
+    Expired,
+}
+
+/// How a call went, as the tool tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It did what it was asked.
+    Ok,
+    /// It did not; the output says why.
+    Error,
+    /// It was ended by its deadline, and may be repeated.
+    TimedOut,
+    /// It was ended because the run was.
+    Cancelled,
+}
+
+/// How a call came to be in doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// The process died between intent and outcome.
+    Crash,
+    /// The run was cancelled while it was out.
+    Cancelled,
+    /// It did not answer in time, or could not tell.
+    LostReply,
+}
+
+/// Who can end a doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// The tool's own probe.
+    Probe,
+    /// A person.
+    Person,
+}
+
+/// How doubt about a call ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// It happened; this is its result.
+    Happened {
+        /// What the model reads.
+        output: Payload,
+    },
+    /// It did not happen: it is made now, with the same key.
+    DidNotHappen,
+    /// Nobody will find out, and it is never made again.
+    GivenUp {
+        /// What the model is told.
+        message: String,
+    },
+}
+
+/// What one of the last sub-tasks delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubtaskOutput {
+    /// Which.
+    pub subtask: SubtaskId,
+    /// What.
+    pub output: Payload,
+}
+
+/// What a verification came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// Every check passed.
+    Passed,
+    /// There was nothing to check: a person must decide, unless the task says not.
+    NothingToCheck,
+    /// The output does not fit its schema: straight to repair.
+    SchemaFailed,
+    /// A check failed or could not run: diagnosis first.
+    ChecksFailed,
+}
+
+/// How one undo went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RestoreOutcome {
+    /// The file is as it was before the call.
+    Restored,
+    /// The call had not changed it, or it was undone already.
+    AlreadyAsBefore,
+    /// Somebody else changed it since: it was left alone.
+    ChangedSince,
+    /// It could not be restored.
+    Failed(String),
+}
+
+/// A limit set higher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raise {
+    /// Which.
+    pub limit: Limit,
+    /// To what, in the limit's own unit (steps, calls, tokens, micro-dollars, ms).
+    pub to: u64,
+}
+
+/// How a run is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Checked and delivered. Final.
+    Committed {
+        /// The result.
+        output: Content,
+        /// The provenance record, canonical JSON.
+        provenance: Payload,
+    },
+    /// Given up, undone as far as the task asks. Final.
+    Failed {
+        /// Why.
+        why: FailReason,
+        /// The best output there was, if any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partial: Option<Content>,
+    },
+    /// Stopped with everything kept; only an explicit resume reopens it.
+    Halted {
+        /// Why.
+        why: HaltReason,
+    },
+}
+
+/// Why a run stops.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// For good.
+    Fail(FailReason),
+    /// Until somebody resumes it.
+    Halt(HaltReason),
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailReason {
+    /// A named file could not be read.
+    EvidenceMissing {
+        /// Which.
+        path: String,
+        /// Why not.
+        message: String,
+    },
+    /// Still failing its checks after the last allowed repair.
+    RepairsExhausted {
+        /// How many there were.
+        rounds: u32,
+    },
+    /// Too many cut replies in a row.
+    Truncated {
+        /// How many.
+        in_a_row: u32,
+    },
+    /// The model would not do it.
+    ModelRefused {
+        /// What it said.
+        message: String,
+    },
+    /// A person rejected the output.
+    OutputDenied {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// Nobody answered in time whether the output may be committed.
+    ApprovalExpired,
+}
+
+/// Why a run halted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HaltReason {
+    /// A person cancelled it.
+    Cancelled {
+        /// Who.
+        by: String,
+    },
+    /// A bound was reached.
+    LimitReached {
+        /// Which.
+        limit: Limit,
+        /// What would have been used.
+        wanted: u64,
+        /// What was allowed.
+        allowed: u64,
+    },
+    /// The model cannot be reached or refuses to serve us.
+    ModelUnavailable {
+        /// The last thing it said.
+        message: String,
+    },
+}

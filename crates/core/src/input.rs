@@ -1,0 +1,237 @@
+//! What the shell reports to the core. Every input carries the time it happened.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
+use crate::id::{ActionId, Millis, WorkerId};
+use crate::message::{Call, Payload, Stop, Usage};
+use crate::provenance::Digest;
+use crate::quality::CheckOutcome;
+use crate::tool::FileImage;
+
+/// Something happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// When, as the shell saw it.
+    pub now: Millis,
+    /// What.
+    pub what: What,
+    /// The process is about to stop: take note, start nothing.
+    pub hold: bool,
+}
+
+impl Input {
+    /// Something happened now, and new work may be started.
+    #[must_use]
+    pub fn at(now: Millis, what: What) -> Self {
+        Self { now, what, hold: false }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// This worker now owns the run. Whatever was in flight is in doubt.
+    Claimed {
+        /// The fence's epoch.
+        epoch: u64,
+        /// Who.
+        worker: WorkerId,
+    },
+    /// Time passed; something may have fallen due.
+    Tick,
+    /// Evidence was read, or a file could not be.
+    EvidenceRead(Result<Vec<Evidence>, EvidenceGap>),
+    /// A model answered.
+    ModelReplied {
+        /// Which step.
+        step: u32,
+        /// With what.
+        reply: Reply,
+    },
+    /// A model did not answer.
+    ModelFailed {
+        /// Which step.
+        step: u32,
+        /// What kind of trouble.
+        kind: StepTrouble,
+        /// In words.
+        message: String,
+        /// How long the provider asked us to wait.
+        retry_after_ms: Option<u64>,
+    },
+    /// A call's file was looked at before it starts.
+    CallPrepared {
+        /// Which.
+        action: ActionId,
+        /// The image, or why the call cannot work.
+        image: Result<FileImage, String>,
+    },
+    /// A tool came back.
+    CallReturned {
+        /// Which.
+        action: ActionId,
+        /// Which attempt: a late reply of an earlier one is refused.
+        attempt: u32,
+        /// With what.
+        result: CallResult,
+    },
+    /// A probe came back.
+    Probed {
+        /// Which call was in doubt.
+        action: ActionId,
+        /// What it found.
+        found: ProbeFinding,
+    },
+    /// A check came back.
+    CheckReturned {
+        /// The verification round it belongs to.
+        round: u32,
+        /// Index in the task's checks.
+        index: usize,
+        /// What it found.
+        outcome: CheckOutcome,
+        /// What it printed.
+        log: Payload,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// An undo came back.
+    Restored {
+        /// The call whose write was undone.
+        action: ActionId,
+        /// How it went.
+        outcome: RestoreOutcome,
+    },
+    /// The provenance record is stored; the result may be committed.
+    ResultStored {
+        /// The record.
+        provenance: Payload,
+    },
+    /// A person spoke.
+    Signal {
+        /// Who.
+        by: String,
+        /// What they want.
+        signal: Signal,
+    },
+}
+
+/// A file that was named as evidence and could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvidenceGap {
+    /// Which.
+    pub path: String,
+    /// Why.
+    pub message: String,
+}
+
+/// A finished model reply. Partial ones never get here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Why it stopped.
+    pub stop: Stop,
+    /// What it used.
+    pub usage: Usage,
+    /// What it cost, in micro-dollars.
+    pub micros: u64,
+    /// What it said.
+    pub text: Payload,
+    /// The same, for the core to read (structured answers): at most 64 KiB.
+    pub head: String,
+    /// What it asked for.
+    pub calls: Vec<Asked>,
+}
+
+/// A call a model asked for, with what the shell found out about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// As it was asked.
+    pub call: Call,
+    /// Why it cannot run, if so.
+    pub problem: Option<CallProblem>,
+    /// The file it would change, looked at now; `None` for tools that write none.
+    pub image: Option<Result<FileImage, String>>,
+}
+
+/// Why a call as asked cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallProblem {
+    /// No such tool; what the model is told, with the nearest name.
+    UnknownTool(String),
+    /// The arguments do not fit; what the model is told.
+    BadArguments(String),
+}
+
+/// What a tool gave back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallResult {
+    /// How it went.
+    pub how: Returned,
+    /// What the model reads.
+    pub output: Payload,
+    /// The whole output, when the model reads less.
+    pub full: Option<Payload>,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// How a call came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// The tool knows how it went.
+    Known(Outcome),
+    /// The tool cannot tell whether it happened.
+    Unknown,
+}
+
+/// What a probe found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeFinding {
+    /// It happened, with this result.
+    Happened(Payload),
+    /// It did not happen.
+    DidNotHappen,
+    /// The probe cannot tell.
+    Unknown,
+}
+
+/// What a person can tell a run. Durable in the store's mailbox until a run's
+/// event consumes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Signal {
+    /// Yes, to exactly these bytes.
+    Approve {
+        /// About what.
+        subject: Subject,
+        /// Hash of what was shown.
+        binds: Digest,
+    },
+    /// No, to exactly these bytes.
+    Deny {
+        /// About what.
+        subject: Subject,
+        /// Hash of what was shown.
+        binds: Digest,
+        /// Why.
+        reason: String,
+    },
+    /// Stop the clock.
+    Pause,
+    /// Go on; a halted run reopens.
+    Resume {
+        /// Limits to set higher first.
+        #[serde(default)]
+        raise: Vec<Raise>,
+    },
+    /// End it, resumable.
+    Cancel,
+    /// This is how a call in doubt went.
+    Settle {
+        /// Which.
+        action: ActionId,
+        /// What to take as true.
+        settlement: Settlement,
+    },
+}

@@ -1,0 +1,169 @@
+//! Records: one durable append of one run, sealed into a hash chain.
+//!
+//! A record's hash covers the hash before it, its envelope (format, run, first
+//! sequence number, time) and the exact bytes of its body, so no field can
+//! change alone. The body is the canonical JSON array of its events. Bodies of
+//! older formats keep their bytes for ever; they are *read* through upcasts.
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use crate::event::Event;
+use crate::id::{Millis, RunId};
+use crate::provenance::{Digest, args_digest, canonical_value};
+
+/// The format written today.
+pub const FORMAT: u16 = 2;
+
+/// One append as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Whose journal.
+    pub run: RunId,
+    /// Sequence number of the first event, from 1.
+    pub seq: u64,
+    /// When it was decided.
+    pub at: Millis,
+    /// The format of `body`.
+    pub format: u16,
+    /// The events, as canonical JSON.
+    pub body: String,
+    /// Covers all of the above and the record before.
+    pub hash: Digest,
+}
+
+/// What is wrong with a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadRecord {
+    /// Bytes changed, or a record before it did.
+    #[error("record {seq} of run {run} does not match its hash")]
+    Hash {
+        /// Whose.
+        run: RunId,
+        /// Where.
+        seq: u64,
+    },
+    /// A record is missing or doubled.
+    #[error("run {run} continues at event {found} where {expected} was expected")]
+    Gap {
+        /// Whose.
+        run: RunId,
+        /// What should have come.
+        expected: u64,
+        /// What came.
+        found: u64,
+    },
+    /// Written by a newer Bowline.
+    #[error("record {seq} of run {run} has format {format}; this build reads up to {FORMAT}")]
+    Format {
+        /// Whose.
+        run: RunId,
+        /// Where.
+        seq: u64,
+        /// Its format.
+        format: u16,
+    },
+    /// The hash is right and the content is not: written by something else.
+    #[error("record {seq} of run {run} is not understood: {message}")]
+    Body {
+        /// Whose.
+        run: RunId,
+        /// Where.
+        seq: u64,
+        /// What the reader said.
+        message: String,
+    },
+}
+
+impl Record {
+    /// Seals events into the chain after `prev`.
+    #[must_use]
+    pub fn seal(prev: Digest, run: &RunId, seq: u64, at: Millis, events: &[Event]) -> Self {
+        let body = encode(events);
+        let mut record = Self { run: run.clone(), seq, at, format: FORMAT, body, hash: prev };
+        record.hash = record.chain(prev);
+        record
+    }
+
+    /// Checks the record against the hash before it.
+    pub fn verify(&self, prev: Digest) -> Result<(), BadRecord> {
+        if self.chain(prev) == self.hash {
+            Ok(())
+        } else {
+            Err(BadRecord::Hash { run: self.run.clone(), seq: self.seq })
+        }
+    }
+
+    fn chain(&self, prev: Digest) -> Digest {
+        Digest::of_parts(&[
+            &prev.0,
+            self.run.as_str().as_bytes(),
+            &self.seq.to_be_bytes(),
+            &self.at.0.to_be_bytes(),
+            &self.format.to_be_bytes(),
+            self.body.as_bytes(),
+        ])
+    }
+
+    /// The events, brought up to today's format.
+    pub fn events(&self) -> Result<Vec<Event>, BadRecord> {
+        let body = |message: String| BadRecord::Body { run: self.run.clone(), seq: self.seq, message };
+        if self.format == FORMAT {
+            return serde_json::from_str(&self.body).map_err(|error| body(error.to_string()));
+        }
+        if self.format == 0 || self.format > FORMAT {
+            return Err(BadRecord::Format { run: self.run.clone(), seq: self.seq, format: self.format });
+        }
+        let raw: Vec<Value> = serde_json::from_str(&self.body).map_err(|error| body(error.to_string()))?;
+        let raised = raw.into_iter().map(|event| upcast(event, self.format)).collect();
+        serde_json::from_value(Value::Array(raised)).map_err(|error| body(error.to_string()))
+    }
+}
+
+/// Canonical JSON of the events.
+fn encode(events: &[Event]) -> String {
+    // Events cannot fail to serialise: no map has a key that is no text.
+    serde_json::to_value(events).map(|value| canonical_value(&value)).unwrap_or_default()
+}
+
+/// Brings one event from `format` to [`FORMAT`], one version at a time.
+fn upcast(event: Value, format: u16) -> Value {
+    if format < 2 { from_1_to_2(event) } else { event }
+}
+
+/// Format 1 had `"ok": bool` in `call_finished`, texts that were always inline and
+/// calls without the hash of their arguments.
+fn from_1_to_2(mut event: Value) -> Value {
+    if let Some(Value::Object(finished)) = event.get_mut("call_finished") {
+        if let Some(ok) = finished.remove("ok") {
+            let outcome = if ok == Value::Bool(true) { "ok" } else { "error" };
+            finished.insert("outcome".into(), outcome.into());
+        }
+        wrap(finished, "output");
+    }
+    if let Some(Value::Object(finished)) = event.get_mut("step_finished") {
+        wrap(finished, "text");
+        let calls = finished.get_mut("calls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten().filter_map(Value::as_object_mut) {
+            if let Some(args) = call.get("args").and_then(Value::as_str).map(args_digest) {
+                call.insert("sha256".into(), args.to_string().into());
+            }
+            wrap(call, "args");
+        }
+    }
+    if let Some(Value::Object(finished)) = event.get_mut("subtask_finished") {
+        wrap(finished, "output");
+    }
+    event
+}
+
+/// A bare text becomes an inline payload.
+fn wrap(fields: &mut serde_json::Map<String, Value>, name: &str) {
+    if let Some(field) = fields.get_mut(name)
+        && let Value::String(text) = field
+    {
+        *field = serde_json::json!({ "inline": text });
+    }
+}

@@ -1,0 +1,246 @@
+//! The hash chain bites, and old formats open.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use serde_json::json;
+
+use super::*;
+use crate::event::{Ending, FailReason, Outcome};
+use crate::id::{ActionId, SubtaskId, ToolName, WorkerId};
+use crate::message::{Call, Payload, Stop, Usage};
+use crate::provenance::canonical;
+use crate::task;
+use crate::tool::{Consent, Repeat, ToolSpec, Touch};
+
+fn run() -> RunId {
+    RunId::parse("run-1").unwrap()
+}
+
+fn action() -> ActionId {
+    ActionId { step: 3, index: 0 }
+}
+
+/// The events that format 1 knew in another shape.
+fn events() -> Vec<Event> {
+    let args = r#"{ "path": "calc.py" }"#;
+    vec![
+        Event::Claimed { epoch: 2, worker: WorkerId::parse("worker.a").unwrap() },
+        Event::StepFinished {
+            step: 3,
+            stop: Stop::ToolUse,
+            usage: Usage { input: 1200, output: 34, cached: 0, reasoning: 0 },
+            micros: 77,
+            text: Payload::inline("reading \"calc.py\"\n"),
+            calls: vec![Call {
+                id: "call-1".into(),
+                tool: "read_file".into(),
+                args: Payload::inline(args),
+                sha256: args_digest(args),
+            }],
+        },
+        Event::CallFinished {
+            action: action(),
+            outcome: Outcome::Ok,
+            output: Payload::inline("def half(x): return x / 2"),
+            full: None,
+            duration_ms: 5,
+        },
+        Event::CallFinished {
+            action: ActionId { step: 3, index: 1 },
+            outcome: Outcome::Error,
+            output: Payload::inline("no such file"),
+            full: None,
+            duration_ms: 1,
+        },
+        Event::SubtaskFinished { subtask: SubtaskId::parse("all").unwrap(), output: Payload::inline("done") },
+    ]
+}
+
+/// A submission with what is hardest to write one way: schemas with fractions.
+fn submitted() -> Event {
+    let raw = json!({
+        "goal": "halve é 😀 \u{7f}",
+        "model": "scripted:model.yaml",
+        "output": { "schema": { "type": "number", "multipleOf": 0.5, "maximum": 1e300, "minimum": 1.0, "\u{fb33}": 1, "😀": 2 } },
+    });
+    let task = task::parse(&raw).unwrap();
+    let tools = vec![ToolSpec {
+        name: ToolName::parse("read_file").unwrap(),
+        description: "reads".into(),
+        schema: json!({ "type": "object" }),
+        touch: Touch::Read,
+        repeat: Repeat::Freely,
+        consent: Consent::NotNeeded,
+        probes: false,
+        timeout_ms: 1000,
+    }];
+    let fingerprint = task::Submission::fingerprint_of(&task, &tools);
+    let price = crate::budget::Price::default();
+    Event::Submitted(Box::new(task::Submission {
+        task,
+        tools,
+        key: None,
+        seed: "00000000deadbeef".into(),
+        price,
+        fingerprint,
+    }))
+}
+
+fn record() -> Record {
+    Record::seal(Digest::of(b"before"), &run(), 7, Millis(1_700_000_000_000), &events())
+}
+
+fn is_refused(record: &Record) -> bool {
+    record.verify(Digest::of(b"before")) == Err(BadRecord::Hash { run: record.run.clone(), seq: record.seq })
+}
+
+#[test]
+fn a_sealed_record_verifies_and_opens_to_the_same_events() {
+    let record = record();
+    assert_eq!(record.verify(Digest::of(b"before")), Ok(()));
+    assert_eq!(record.events().unwrap(), events());
+    assert_eq!(record.format, FORMAT);
+}
+
+#[test]
+fn a_chain_verifies_from_its_zero_and_only_in_its_order() {
+    let first = Record::seal(Digest::ZERO, &run(), 1, Millis(1), &[submitted()]);
+    let second = Record::seal(first.hash, &run(), 2, Millis(2), &events());
+    assert_eq!((first.verify(Digest::ZERO), second.verify(first.hash)), (Ok(()), Ok(())));
+    assert!(second.verify(Digest::ZERO).is_err(), "the first record was left out");
+    assert!(first.verify(second.hash).is_err(), "the records changed places");
+}
+
+#[test]
+fn no_field_of_a_record_can_change_alone() {
+    let sealed = record();
+    type Change = fn(&mut Record);
+    let changed: [(&str, Change); 5] = [
+        ("seq", |record| record.seq += 1),
+        ("at", |record| record.at.0 += 1),
+        ("format", |record| record.format -= 1),
+        ("run", |record| record.run = RunId::parse("run-2").unwrap()),
+        ("body", |record| record.body.push(' ')),
+    ];
+    for (field, change) in changed {
+        let mut record = sealed.clone();
+        change(&mut record);
+        assert!(is_refused(&record), "{field}");
+    }
+    assert!(sealed.verify(Digest::of(b"another")).is_err(), "prev");
+}
+
+#[test]
+fn every_byte_of_the_body_counts() {
+    let sealed = record();
+    assert!(sealed.body.is_ascii());
+    for place in 0..sealed.body.len() {
+        let mut record = sealed.clone();
+        let other = if record.body.as_bytes()[place] == b'x' { "y" } else { "x" };
+        record.body.replace_range(place..=place, other);
+        assert!(is_refused(&record), "byte {place}");
+        record.body.replace_range(place..=place, "");
+        assert!(is_refused(&record), "byte {place} left out");
+    }
+}
+
+#[test]
+fn every_single_flipped_bit_of_body_and_hash_is_detected() {
+    let sealed = record();
+    let bytes = [sealed.body.as_bytes(), &sealed.hash.0].concat();
+    for bit in 0..bytes.len() * 8 {
+        let mut bytes = bytes.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let (body, hash) = bytes.split_at(sealed.body.len());
+        // A body that is no text any more does not even become a record.
+        let Ok(body) = String::from_utf8(body.to_vec()) else { continue };
+        let changed = Record { body, hash: Digest(hash.try_into().unwrap()), ..sealed.clone() };
+        assert!(is_refused(&changed), "bit {bit}");
+    }
+}
+
+#[test]
+fn a_format_of_the_future_or_of_no_time_is_refused_by_name() {
+    for format in [0, FORMAT + 1, u16::MAX] {
+        let record = Record { format, ..record() };
+        assert_eq!(record.events(), Err(BadRecord::Format { run: run(), seq: 7, format }));
+    }
+    let newer = Record { format: FORMAT + 1, ..record() }.events().unwrap_err().to_string();
+    assert_eq!(
+        newer,
+        format!("record 7 of run run-1 has format {}; this build reads up to {FORMAT}", FORMAT + 1)
+    );
+}
+
+#[test]
+fn a_body_of_something_else_is_refused_with_the_readers_words() {
+    for body in ["", "{}", "[{\"unheard_of\":{}}]", "[{\"claimed\":{}}]", "[1]"] {
+        for format in [1, FORMAT] {
+            let record = Record { body: body.into(), format, ..record() };
+            assert!(matches!(record.events(), Err(BadRecord::Body { seq: 7, .. })), "{body}");
+        }
+    }
+}
+
+#[test]
+fn a_record_of_format_1_opens_to_the_events_of_today() {
+    let body = json!([
+        { "claimed": { "epoch": 2, "worker": "worker.a" } },
+        { "step_finished": {
+            "step": 3, "stop": "tool_use", "usage": { "input": 1200, "output": 34 }, "micros": 77,
+            "text": "reading \"calc.py\"\n",
+            "calls": [{ "id": "call-1", "tool": "read_file", "args": "{ \"path\": \"calc.py\" }" }],
+        } },
+        { "call_finished": { "action": "a3.0", "ok": true, "output": "def half(x): return x / 2", "duration_ms": 5 } },
+        { "call_finished": { "action": "a3.1", "ok": false, "output": "no such file", "duration_ms": 1 } },
+        { "subtask_finished": { "subtask": "all", "output": "done" } },
+    ]);
+    let mut old = Record { format: 1, body: body.to_string(), ..record() };
+    old.hash = old.chain(Digest::ZERO);
+    assert_eq!(old.verify(Digest::ZERO), Ok(()), "its bytes are as they were written");
+    assert_eq!(old.events().unwrap(), events());
+    assert!(Record { format: FORMAT, ..old }.events().is_err(), "it is not today's shape");
+}
+
+#[test]
+fn a_body_is_canonical_json() {
+    let ended = Event::Ended {
+        contract: 1,
+        ending: Ending::Failed { why: FailReason::ApprovalExpired, partial: None },
+    };
+    for events in [vec![], events(), vec![submitted()], vec![ended]] {
+        let body = Record::seal(Digest::ZERO, &run(), 1, Millis(1), &events).body;
+        assert_eq!(canonical(&body).as_ref(), Ok(&body));
+        assert_eq!(canonical(&serde_json::to_string(&events).unwrap()).as_ref(), Ok(&body));
+    }
+}
+
+#[test]
+fn a_submission_comes_back_from_its_record_with_its_fingerprint() {
+    let sealed = Record::seal(Digest::ZERO, &run(), 1, Millis(1), &[submitted()]);
+    let opened = sealed.events().unwrap();
+    assert_eq!(opened, [submitted()]);
+    let [Event::Submitted(submission)] = opened.as_slice() else { panic!("one event went in") };
+    assert_eq!(task::Submission::fingerprint_of(&submission.task, &submission.tools), submission.fingerprint);
+}
+
+/// The same cases in every run: a red test stays red.
+fn fixed() -> ProptestConfig {
+    ProptestConfig { rng_seed: RngSeed::Fixed(8785), failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(fixed())]
+
+    #[test]
+    fn what_is_sealed_opens_again(text in any::<String>(), seq in any::<u64>(), at in any::<u64>()) {
+        let events = [Event::SubtaskFinished {
+            subtask: SubtaskId::parse("a").unwrap(),
+            output: Payload::inline(&text),
+        }];
+        let sealed = Record::seal(Digest::ZERO, &run(), seq, Millis(at), &events);
+        prop_assert_eq!(sealed.verify(Digest::ZERO), Ok(()));
+        prop_assert_eq!(sealed.events().unwrap(), events);
+        prop_assert_eq!(canonical(&sealed.body).unwrap(), sealed.body);
+    }
+}

@@ -1,0 +1,219 @@
+//! Provider-neutral messages: what is said to a model and what it answers.
+//!
+//! Texts are [`Payload`]s: short ones stay inline, long ones are stored once by
+//! content hash and referred to. Whoever stores an event has stored the payloads
+//! it names before or in the same transaction.
+
+use serde::{Deserialize, Serialize};
+
+use crate::provenance::Digest;
+
+/// Longest text, in bytes, that an event or a state carries itself.
+///
+/// Below this a reference (digest, row, index entry) costs more than the text.
+pub const INLINE_MAX: usize = 512;
+
+/// A text, by value or by reference.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Payload {
+    /// The text itself.
+    Inline(Box<str>),
+    /// A text in the store, by its content hash.
+    Stored {
+        /// SHA-256 of the bytes.
+        sha256: Digest,
+        /// Length in bytes.
+        len: u64,
+    },
+}
+
+impl Payload {
+    /// A text that stays inline whatever its length: for words of our own.
+    #[must_use]
+    pub fn inline(text: &str) -> Self {
+        Self::Inline(text.into())
+    }
+
+    /// Decides by length; a long text is also pushed to `blobs`, to be stored.
+    #[must_use]
+    pub fn keep(text: String, blobs: &mut Vec<Blob>) -> Self {
+        if text.len() <= INLINE_MAX {
+            return Self::Inline(text.into());
+        }
+        let blob = Blob::new(text.into_bytes());
+        let payload = Self::Stored { sha256: blob.sha256, len: blob.bytes.len() as u64 };
+        blobs.push(blob);
+        payload
+    }
+
+    /// The same for bytes that may be no text: those are always stored.
+    #[must_use]
+    pub fn keep_bytes(bytes: Vec<u8>, blobs: &mut Vec<Blob>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::keep(text, blobs),
+            Err(not_text) => {
+                let blob = Blob::new(not_text.into_bytes());
+                let payload = Self::Stored { sha256: blob.sha256, len: blob.bytes.len() as u64 };
+                blobs.push(blob);
+                payload
+            }
+        }
+    }
+
+    /// The hash of the text, wherever it is.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        match self {
+            Self::Inline(text) => Digest::of(text.as_bytes()),
+            Self::Stored { sha256, .. } => *sha256,
+        }
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Inline(text) => text.len() as u64,
+            Self::Stored { len, .. } => *len,
+        }
+    }
+
+    /// True for the empty text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Bytes on their way into the store, with their name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// SHA-256 of `bytes`.
+    pub sha256: Digest,
+    /// The content.
+    pub bytes: Vec<u8>,
+}
+
+impl Blob {
+    /// Names the bytes by their content.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { sha256: Digest::of(&bytes), bytes }
+    }
+}
+
+/// A message body: texts that are read one after the other.
+pub type Content = Vec<Payload>;
+
+/// What a model asked for, as it asked for it. Untrusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// The provider's name for this call; its answer must carry it.
+    pub id: Box<str>,
+    /// The tool it named, which may not exist.
+    pub tool: Box<str>,
+    /// The arguments, verbatim.
+    pub args: Payload,
+    /// Hash of the arguments in canonical form.
+    pub sha256: Digest,
+}
+
+/// One entry of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// Standing instructions.
+    System(Content),
+    /// Somebody speaks to the model: the task, evidence, a notice.
+    User(Content),
+    /// The model spoke.
+    Assistant {
+        /// What it said.
+        text: Payload,
+        /// What it asked for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<Call>,
+    },
+    /// The one answer to one call.
+    ToolResult {
+        /// The provider's name for the call.
+        call: Box<str>,
+        /// What the model gets to read.
+        output: Payload,
+        /// Whether it is bad news.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+/// Why a model stopped talking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// It was done.
+    End,
+    /// It wants tools.
+    ToolUse,
+    /// It hit the output limit: nothing in the reply may be acted on.
+    Truncated,
+    /// It declined.
+    Refused,
+    /// A filter of the provider cut it.
+    Filtered,
+}
+
+/// Tokens of one model call. Cached input is *part* of `input`, reasoning is
+/// part of `output`: adapters normalise providers that count otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Everything that was read, cached tokens included.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub input: u64,
+    /// Everything that was written, reasoning included.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub output: u64,
+    /// The part of `input` that came from a cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cached: u64,
+    /// The part of `output` that was reasoning.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reasoning: u64,
+}
+
+impl Usage {
+    /// What counts against the token budget.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_text_stays_inline_and_a_long_one_is_stored_once() {
+        let mut blobs = Vec::new();
+        let short = Payload::keep("x".repeat(INLINE_MAX), &mut blobs);
+        assert!(matches!(short, Payload::Inline(_)) && blobs.is_empty());
+        let long = Payload::keep("x".repeat(INLINE_MAX + 1), &mut blobs);
+        assert_eq!(blobs.len(), 1);
+        assert_eq!(long.digest(), blobs[0].sha256);
+        assert_eq!(long.len(), INLINE_MAX as u64 + 1);
+    }
+
+    #[test]
+    fn a_payload_has_the_same_digest_inline_and_stored() {
+        let text = "y".repeat(600);
+        let stored = Payload::keep(text.clone(), &mut Vec::new());
+        assert_eq!(stored.digest(), Payload::inline(&text).digest());
+    }
+}

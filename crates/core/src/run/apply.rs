@@ -1,0 +1,368 @@
+//! `apply`: folds one event into the state. The only code that changes a run,
+//! live and in recovery alike. It decides nothing and refuses nothing.
+
+use std::sync::Arc;
+
+use super::limit;
+use super::state::{
+    Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
+    Thread, ThreadState, Verification,
+};
+use super::{critiquing, thread};
+use crate::budget::Cost;
+use crate::event::{
+    Ending, Event, Finding, Outcome, Purpose, Settlement, StepTrouble, Subject, SubtaskOutput, Verdict,
+};
+use crate::id::{ActionId, Millis, SubtaskId};
+use crate::message::{Call, Content, Message, Payload, Stop};
+use crate::quality::CheckResult;
+
+impl Run {
+    /// Folds one event, which happened at `at`.
+    #[expect(clippy::too_many_lines, reason = "an exhaustive match that only dispatches")]
+    pub fn apply(&mut self, event: &Event, at: Millis) {
+        self.pass_time(event, at);
+        self.seq += 1;
+        match event {
+            Event::Submitted(_) | Event::SignalRefused { .. } => {}
+            Event::Claimed { epoch, .. } => {
+                self.epoch = *epoch;
+                self.owned = true;
+            }
+            Event::Planned { plan, .. } => {
+                self.plan = Some(Arc::new(plan.clone()));
+                self.phase = Phase::Decomposing;
+            }
+            Event::Decomposed { .. } => self.phase = Phase::Retrieving,
+            Event::Retrieved { evidence, .. } => {
+                self.evidence = evidence.clone().into();
+                self.phase = Phase::Acting;
+            }
+            Event::SubtaskStarted { subtask, opening } => {
+                self.threads.insert(subtask.clone(), Thread::open(opening));
+            }
+            Event::StepStarted { step, purpose, reserved, .. } => {
+                self.step_started(*step, purpose, *reserved)
+            }
+            Event::StepFinished { step, stop, usage, micros, text, calls } => {
+                self.settle(*step, Cost { tokens: usage.total(), micros: *micros });
+                self.step_finished(*step, *stop, text, calls);
+            }
+            Event::StepFailed { step, why, retry_at } => self.step_failed(*step, why.kind, *retry_at),
+            Event::Noticed { subtask, text } => self.noticed(subtask, text),
+            Event::CallRefused { action, message, .. } => {
+                self.approvals.remove(&Subject::Action(*action));
+                self.answer(*action, Payload::inline(message), true);
+            }
+            Event::ApprovalRequested { subject, binds, expires_at } => {
+                let state = ApprovalState::Open;
+                self.approvals.insert(*subject, Approval { binds: *binds, expires_at: *expires_at, state });
+                self.set_call(*subject, CallState::AwaitingConsent);
+            }
+            Event::ApprovalSettled { subject, verdict, .. } => self.approval_settled(*subject, verdict),
+            Event::CallStarted { action, tool, key, attempt, image, .. } => {
+                if *attempt == 1 {
+                    self.spend.tool_calls += 1;
+                    image.iter().for_each(|image| self.images.push((*action, (**image).clone())));
+                }
+                let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
+                let state = CallState::Running { tool, key, attempt, image };
+                self.set_call(Subject::Action(*action), state);
+            }
+            Event::CallFinished { action, outcome, output, .. } => {
+                self.answer(*action, output.clone(), *outcome != Outcome::Ok);
+            }
+            Event::CallInDoubt { action, why, ask } => self.update_call(*action, |state| match state {
+                CallState::Running { tool, key, attempt, .. }
+                | CallState::InDoubt { tool, key, attempt, .. } => {
+                    Some(CallState::InDoubt { tool, key, attempt, why: *why, ask: *ask })
+                }
+                CallState::Waiting
+                | CallState::AwaitingConsent
+                | CallState::Again { .. }
+                | CallState::Answered { .. } => None,
+            }),
+            Event::CallSettled { action, settlement, .. } => self.call_settled(*action, settlement),
+            Event::SubtaskFinished { subtask, output } => {
+                if let Some(thread) = self.threads.get_mut(subtask) {
+                    thread.state = ThreadState::Done(output.clone());
+                }
+            }
+            Event::Acted { outputs, .. } => self.verify(joined(outputs)),
+            Event::Checked { result, .. } => self.checked(result),
+            Event::Verified { finding, round, .. } => self.verified(*finding, *round),
+            Event::Diagnosed { diagnosis, .. } => {
+                self.diagnosis = Some(diagnosis.clone());
+                self.leave_critique();
+            }
+            Event::RepairStarted { .. } => self.spend.repairs += 1,
+            Event::Repaired { output, .. } => self.verify(output.clone()),
+            Event::Stopping { why } => self.stopping = Some(why.clone()),
+            Event::RollbackStarted { why } => {
+                self.stopping = None;
+                let rollback = RollingBack { why: why.clone(), left: self.images.len() };
+                self.phase = Phase::RollingBack(rollback);
+            }
+            Event::Restored { .. } => {
+                if let Phase::RollingBack(rollback) = &mut self.phase {
+                    rollback.left = rollback.left.saturating_sub(1);
+                }
+            }
+            Event::Paused { .. } => self.paused = true,
+            Event::Resumed { raised, .. } => self.resumed(raised),
+            Event::Ended { ending, .. } => self.ended(ending),
+        }
+    }
+
+    /// Working time counts; down-time and waiting for people do not.
+    fn pass_time(&mut self, event: &Event, at: Millis) {
+        let is_claim = matches!(event, Event::Claimed { .. });
+        if self.has_work() && !is_claim {
+            self.spend.active_ms = self.spend.active_ms.saturating_add(at.since(self.now));
+        }
+        self.now = self.now.max(at);
+    }
+
+    fn step_started(&mut self, step: u32, purpose: &Purpose, reserved: Cost) {
+        self.spend.steps = step;
+        self.reserved = self.reserved.plus(reserved);
+        let id = match purpose {
+            Purpose::Act(id) => Some(id.clone()),
+            Purpose::Critique(round) => critiquing::thread_id(self, *round),
+        };
+        if let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) {
+            thread.state = ThreadState::Thinking(OpenStep { step, reserved });
+        }
+    }
+
+    /// Releases what a step had set aside, and books what it used.
+    fn settle(&mut self, step: u32, used: Cost) {
+        let reserved = self.open_step(step).map_or(Cost::default(), |open| open.reserved);
+        self.reserved = self.reserved.minus(reserved);
+        self.spend.settled = self.spend.settled.plus(used);
+    }
+
+    fn open_step(&self, step: u32) -> Option<OpenStep> {
+        match thread::of_step(self, step)?.1.state {
+            ThreadState::Thinking(open) => Some(open),
+            ThreadState::Ready
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Calling(_)
+            | ThreadState::Answered(_)
+            | ThreadState::Done(_) => None,
+        }
+    }
+
+    fn thread_of_step(&mut self, step: u32) -> Option<&mut Thread> {
+        let id = thread::of_step(self, step)?.0.clone();
+        self.threads.get_mut(&id)
+    }
+
+    fn step_finished(&mut self, step: u32, stop: Stop, text: &Payload, calls: &[Call]) {
+        let critic = matches!(self.phase, Phase::Critiquing(_));
+        let Some(thread) = self.thread_of_step(step) else { return };
+        thread.attempts = 0;
+        // A critic has no tools, so one that calls them has not answered.
+        thread.unusable += u32::from(critic && stop != Stop::Truncated && !calls.is_empty());
+        thread.truncations = if stop == Stop::Truncated { thread.truncations + 1 } else { 0 };
+        thread.say(Message::Assistant { text: text.clone(), calls: calls.to_vec() });
+        thread.state = if calls.is_empty() {
+            match stop {
+                Stop::End | Stop::ToolUse => thread::answer(text),
+                Stop::Truncated | Stop::Refused | Stop::Filtered => ThreadState::Ready,
+            }
+        } else {
+            let waiting = |call: &Call| BatchCall { call: call.clone(), state: CallState::Waiting };
+            ThreadState::Calling(Batch { step, calls: calls.iter().map(waiting).collect() })
+        };
+    }
+
+    fn step_failed(&mut self, step: u32, kind: StepTrouble, retry_at: Option<Millis>) {
+        let reserved = self.open_step(step).map_or(Cost::default(), |open| open.reserved);
+        // Nobody knows what a lost call used, so it is paid as it was reserved.
+        let (used, counts) = match kind {
+            StepTrouble::Lost => (reserved, 0),
+            StepTrouble::TimedOut => (reserved, 1),
+            StepTrouble::Transient | StepTrouble::RateLimited | StepTrouble::Permanent => {
+                (Cost::default(), 1)
+            }
+        };
+        self.settle(step, used);
+        if let Some(thread) = self.thread_of_step(step) {
+            thread.attempts += counts;
+            thread.state = match retry_at {
+                Some(until) => ThreadState::BackingOff { until },
+                None => ThreadState::Ready,
+            };
+        }
+    }
+
+    fn noticed(&mut self, subtask: &SubtaskId, text: &str) {
+        let Some(thread) = self.threads.get_mut(subtask) else { return };
+        thread.say(Message::User(vec![Payload::inline(text)]));
+        if let ThreadState::Answered(_) = thread.state {
+            thread.unusable += 1;
+            thread.state = ThreadState::Ready;
+        }
+    }
+
+    fn approval_settled(&mut self, subject: Subject, verdict: &Verdict) {
+        if let Some(approval) = self.approvals.get_mut(&subject) {
+            approval.state = ApprovalState::Settled(verdict.clone());
+            if let Verdict::Denied { .. } = verdict {
+                self.denied.insert(approval.binds);
+            }
+        }
+        match verdict {
+            Verdict::Approved { .. } => self.set_call(subject, CallState::Waiting),
+            Verdict::Denied { .. } | Verdict::Expired => {}
+        }
+    }
+
+    fn call_settled(&mut self, action: ActionId, settlement: &Settlement) {
+        match settlement {
+            Settlement::Happened { output } => self.answer(action, output.clone(), false),
+            Settlement::GivenUp { message } => self.answer(action, Payload::inline(message), true),
+            Settlement::DidNotHappen => self.update_call(action, |state| match state {
+                CallState::InDoubt { attempt, .. } => Some(CallState::Again { attempt }),
+                CallState::Waiting
+                | CallState::AwaitingConsent
+                | CallState::Running { .. }
+                | CallState::Again { .. }
+                | CallState::Answered { .. } => None,
+            }),
+        }
+    }
+
+    fn set_call(&mut self, subject: Subject, state: CallState) {
+        match subject {
+            Subject::Action(action) => self.update_call(action, |_| Some(state)),
+            Subject::Output => {}
+        }
+    }
+
+    fn update_call(&mut self, action: ActionId, change: impl FnOnce(CallState) -> Option<CallState>) {
+        let Some((_, call)) = self.batch_call(action) else { return };
+        if let Some(state) = change(call.state.clone()) {
+            call.state = state;
+        }
+    }
+
+    fn batch_call(&mut self, action: ActionId) -> Option<(SubtaskId, &mut BatchCall)> {
+        self.threads.iter_mut().find_map(|(id, thread)| match &mut thread.state {
+            ThreadState::Calling(batch) if batch.step == action.step => {
+                batch.calls.get_mut(usize::from(action.index)).map(|call| (id.clone(), call))
+            }
+            ThreadState::Calling(_)
+            | ThreadState::Ready
+            | ThreadState::Thinking(_)
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Answered(_)
+            | ThreadState::Done(_) => None,
+        })
+    }
+
+    /// Gives a call its one answer. With the last one, all answers of the reply
+    /// enter the conversation, in the order they were asked.
+    fn answer(&mut self, action: ActionId, output: Payload, is_error: bool) {
+        let Some((id, call)) = self.batch_call(action) else { return };
+        call.state = CallState::Answered { output, is_error };
+        let Some(thread) = self.threads.get_mut(&id) else { return };
+        let answers: Option<Vec<Message>> = thread.calls().map(|(_, call)| answer_of(call)).collect();
+        if let Some(answers) = answers {
+            answers.into_iter().for_each(|answer| thread.say(answer));
+            thread.state = ThreadState::Ready;
+        }
+    }
+
+    fn verify(&mut self, output: Content) {
+        self.output = Some(output);
+        self.verifications += 1;
+        self.phase = Phase::Verifying(Verification { round: self.verifications, results: Vec::new() });
+    }
+
+    fn checked(&mut self, result: &CheckResult) {
+        if let Phase::Verifying(verification) = &mut self.phase {
+            verification.results.push(result.clone());
+        }
+    }
+
+    fn verified(&mut self, finding: Finding, round: u32) {
+        if let Phase::Verifying(verification) = &self.phase {
+            self.failures = verification.results.clone();
+        }
+        self.diagnosis = None;
+        let repair = self.spend.repairs + 1;
+        self.phase = match finding {
+            Finding::Passed | Finding::NothingToCheck => Phase::Committing,
+            Finding::SchemaFailed => Phase::Repairing { round: repair },
+            Finding::ChecksFailed => Phase::Critiquing(Critique { round }),
+        };
+        self.checked = finding == Finding::Passed;
+    }
+
+    fn leave_critique(&mut self) {
+        let Phase::Critiquing(critique) = self.phase else { return };
+        self.phase = Phase::Repairing { round: self.spend.repairs + 1 };
+        let id = critiquing::thread_id(self, critique.round);
+        let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) else { return };
+        let text = match &thread.state {
+            ThreadState::Answered(text) | ThreadState::Done(text) => text.clone(),
+            ThreadState::Ready
+            | ThreadState::Thinking(_)
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Calling(_) => Payload::inline(""),
+        };
+        thread.state = ThreadState::Done(text);
+    }
+
+    fn resumed(&mut self, raised: &[crate::event::Raise]) {
+        self.paused = false;
+        limit::raise(self, raised);
+        if let Some(phase) = self.halted_in.take() {
+            self.phase = *phase;
+            self.owned = false;
+            // A model that was away gets all its tries again.
+            self.threads.values_mut().for_each(|thread| thread.attempts = 0);
+        }
+    }
+
+    fn ended(&mut self, ending: &Ending) {
+        let before = std::mem::replace(&mut self.phase, Phase::Ended(ending.clone()));
+        self.stopping = None;
+        match ending {
+            Ending::Halted { .. } => self.halted_in = Some(Box::new(before)),
+            Ending::Committed { .. } | Ending::Failed { .. } => {}
+        }
+    }
+}
+
+fn answer_of(call: &BatchCall) -> Option<Message> {
+    match &call.state {
+        CallState::Answered { output, is_error } => Some(Message::ToolResult {
+            call: call.call.id.clone(),
+            output: output.clone(),
+            is_error: *is_error,
+        }),
+        CallState::Waiting
+        | CallState::AwaitingConsent
+        | CallState::Running { .. }
+        | CallState::InDoubt { .. }
+        | CallState::Again { .. } => None,
+    }
+}
+
+/// One output as it is; several one after the other, each under its name.
+fn joined(outputs: &[SubtaskOutput]) -> Content {
+    match outputs {
+        [only] => vec![only.output.clone()],
+        several => several
+            .iter()
+            .enumerate()
+            .flat_map(|(index, part)| {
+                let gap = if index == 0 { "" } else { "\n\n" };
+                [Payload::inline(&format!("{gap}## {}\n\n", part.subtask)), part.output.clone()]
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,62 @@
+//! Recovery: a worker takes the run, and whatever was in flight is in doubt.
+//!
+//! A model call is paid as reserved and asked again. A tool call is made again,
+//! with the same key, where its tool allows that; otherwise it is put in doubt
+//! and a probe or a person decides. Nothing is ever repeated blindly.
+
+use super::call;
+use super::decide::{Draft, Refused};
+use super::state::{CallState, Thread, ThreadState};
+use crate::event::{Doubt, Event, StepFailure, StepTrouble};
+use crate::id::{ActionId, WorkerId};
+use crate::tool::Repeat;
+
+pub(super) fn claimed(draft: &mut Draft, epoch: u64, worker: &WorkerId) -> Result<(), Refused> {
+    if epoch <= draft.run.epoch {
+        return Err(Refused::StaleEpoch { epoch, ours: draft.run.epoch });
+    }
+    draft.push(Event::Claimed { epoch, worker: worker.clone() });
+    for step in open_steps(draft) {
+        let why = StepFailure {
+            kind: StepTrouble::Lost,
+            message: "the process ended while the model was answering".into(),
+        };
+        draft.push(Event::StepFailed { step, why, retry_at: None });
+    }
+    for action in running_calls(draft) {
+        settle(draft, action);
+    }
+    Ok(())
+}
+
+fn settle(draft: &mut Draft, action: ActionId) {
+    let Some(repeat) = call::repeat_of(&draft.run, action) else { return };
+    match repeat {
+        Repeat::Freely | Repeat::WithSameKey => call::start_again(draft, action),
+        Repeat::Never => call::doubt(draft, action, Doubt::Crash),
+    }
+}
+
+pub(super) fn open_steps(draft: &Draft) -> Vec<u32> {
+    let open = |thread: &Thread| match &thread.state {
+        ThreadState::Thinking(open) => Some(open.step),
+        ThreadState::Ready
+        | ThreadState::BackingOff { .. }
+        | ThreadState::Calling(_)
+        | ThreadState::Answered(_)
+        | ThreadState::Done(_) => None,
+    };
+    draft.run.threads.values().filter_map(open).collect()
+}
+
+pub(super) fn running_calls(draft: &Draft) -> Vec<ActionId> {
+    let running = draft.run.threads.values().flat_map(Thread::calls).filter(|(_, call)| match call.state {
+        CallState::Running { .. } => true,
+        CallState::Waiting
+        | CallState::AwaitingConsent
+        | CallState::InDoubt { .. }
+        | CallState::Again { .. }
+        | CallState::Answered { .. } => false,
+    });
+    running.map(|(action, _)| action).collect()
+}

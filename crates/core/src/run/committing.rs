@@ -1,0 +1,79 @@
+//! Committing: a checked output becomes the durable result.
+//!
+//! Contract out: [`Event::Ended`] with `Committed`. Where the task asks for a
+//! person, or nothing was checked, a person agrees to exactly these bytes first.
+
+use super::decide::{Draft, Refused};
+use super::state::{ApprovalState, Phase, Run};
+use super::{call, ending};
+use crate::effect::Effect;
+use crate::event::{CONTRACT, Ending, Event, FailReason, StopReason, Subject, Verdict};
+use crate::message::Payload;
+use crate::provenance::Digest;
+use crate::task::Review;
+
+pub(super) fn proceed(draft: &mut Draft) -> bool {
+    if !needs_review(&draft.run) {
+        return false;
+    }
+    let approval = draft.run.approvals.get(&Subject::Output);
+    let why = match approval.map(|approval| &approval.state) {
+        None => {
+            let binds = binds(draft.run.output.as_deref().unwrap_or_default());
+            call::ask(draft, Subject::Output, binds);
+            return true;
+        }
+        Some(ApprovalState::Open | ApprovalState::Settled(Verdict::Approved { .. })) => return false,
+        Some(ApprovalState::Settled(Verdict::Denied { by, reason })) => {
+            FailReason::OutputDenied { by: by.clone(), reason: reason.clone() }
+        }
+        Some(ApprovalState::Settled(Verdict::Expired)) => FailReason::ApprovalExpired,
+    };
+    ending::stop(draft, StopReason::Fail(why));
+    true
+}
+
+pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
+    if let (true, Some(output)) = (is_agreed(run), &run.output) {
+        effects.push(Effect::StoreResult { output: output.clone() });
+    }
+}
+
+pub(super) fn stored(draft: &mut Draft, provenance: &Payload) -> Result<(), Refused> {
+    let committing = draft.run.phase == Phase::Committing && draft.run.stopping.is_none();
+    let output = draft.run.output.clone().filter(|_| committing && is_agreed(&draft.run));
+    let output = output.ok_or(Refused::NotExpected)?;
+    let ending = Ending::Committed { output, provenance: provenance.clone() };
+    draft.push(Event::Ended { contract: CONTRACT, ending });
+    Ok(())
+}
+
+/// The hash an approval of this output is bound to.
+fn binds(output: &[Payload]) -> Digest {
+    match output {
+        [only] => only.digest(),
+        parts => {
+            let digests: Vec<Digest> = parts.iter().map(Payload::digest).collect();
+            Digest::of_parts(&digests.iter().map(|digest| digest.0.as_slice()).collect::<Vec<_>>())
+        }
+    }
+}
+
+fn needs_review(run: &Run) -> bool {
+    match run.task.review {
+        Review::Always => true,
+        Review::WhenUnchecked => !run.checked,
+        Review::Never => false,
+    }
+}
+
+fn is_agreed(run: &Run) -> bool {
+    let approved = run.approvals.get(&Subject::Output).is_some_and(|approval| match &approval.state {
+        ApprovalState::Settled(Verdict::Approved { .. }) => {
+            // The output may have been repaired since: other bytes need another yes.
+            approval.binds == binds(run.output.as_deref().unwrap_or_default())
+        }
+        ApprovalState::Open | ApprovalState::Settled(Verdict::Denied { .. } | Verdict::Expired) => false,
+    });
+    !needs_review(run) || approved
+}

@@ -1,0 +1,136 @@
+//! Critiquing: the model, as a critic, diagnoses what the checks found.
+//!
+//! Contract out: [`Event::Diagnosed`]. The critic sees task, output and
+//! failures, never the conversation that made the output. An answer that is no
+//! diagnosis is asked for once more; then the failures speak for themselves.
+
+use serde::Deserialize;
+
+use super::decide::Draft;
+use super::state::{Phase, Run, ThreadState};
+use super::{ending, prompt, repairing, thread};
+use crate::event::{CONTRACT, Event};
+use crate::id::SubtaskId;
+use crate::input::Reply;
+use crate::plan::SUBTASKS_MAX;
+use crate::quality::{CheckOutcome, CheckResult, Defect, DiagnosedBy, Diagnosis, Severity};
+
+/// Most defects taken from one answer.
+const DEFECTS_MAX: usize = 32;
+
+pub(super) fn proceed(draft: &mut Draft) -> bool {
+    let Phase::Critiquing(critique) = &draft.run.phase else { return false };
+    let Some(id) = thread_id(&draft.run, critique.round) else { return false };
+    if let Some(why) = repairing::exhausted(&draft.run) {
+        ending::stop(draft, why);
+        return true;
+    }
+    match draft.run.threads.get(&id).map(|thread| &thread.state) {
+        None => {
+            let opening = prompt::critic(&draft.run);
+            draft.push(Event::SubtaskStarted { subtask: id, opening });
+            true
+        }
+        Some(ThreadState::Answered(_)) => {
+            let diagnosis = from_failures(&draft.run.failures);
+            draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
+            true
+        }
+        Some(
+            ThreadState::Ready
+            | ThreadState::Thinking(_)
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Calling(_)
+            | ThreadState::Done(_),
+        ) => thread::proceed(draft),
+    }
+}
+
+/// The conversation of a critique.
+pub(super) fn thread_id(run: &Run, round: u32) -> Option<SubtaskId> {
+    free_id(run, &format!("critique-{round}"))
+}
+
+/// This name, or one like it where the plan has a sub-task of that name.
+pub(super) fn free_id(run: &Run, name: &str) -> Option<SubtaskId> {
+    let taken = |id: &SubtaskId| run.plan.as_ref().is_some_and(|plan| plan.get(id).is_some());
+    let others = (2..=SUBTASKS_MAX + 1).map(|count| format!("{name}-{count}"));
+    let names = std::iter::once(name.to_owned()).chain(others);
+    names.filter_map(|name| SubtaskId::parse(&name).ok()).find(|id| !taken(id))
+}
+
+/// The critic answered: use it, ask once more, or leave it to the failures.
+///
+/// A reply that calls tools is no diagnosis either; its refused calls tell it so.
+pub(super) fn answered(draft: &mut Draft, subtask: &SubtaskId, reply: &Reply) {
+    let unusable = draft.run.threads.get(subtask).map_or(0, |thread| thread.unusable);
+    if !reply.calls.is_empty() {
+        if unusable > 1 {
+            let diagnosis = from_failures(&draft.run.failures);
+            draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
+        }
+        return;
+    }
+    match read(&reply.head) {
+        Some(diagnosis) => draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis }),
+        None if unusable < 1 => {
+            draft.push(Event::Noticed { subtask: subtask.clone(), text: prompt::NOT_A_DIAGNOSIS.into() });
+        }
+        None => {}
+    }
+}
+
+#[derive(Deserialize)]
+struct RawDiagnosis {
+    summary: String,
+    defects: Vec<RawDefect>,
+}
+
+#[derive(Deserialize)]
+struct RawDefect {
+    what: String,
+    place: Option<String>,
+    hint: Option<String>,
+    severity: Option<Severity>,
+}
+
+/// Reads a critic's answer: a JSON object, possibly in a fence.
+fn read(text: &str) -> Option<Diagnosis> {
+    let text = text.trim();
+    let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
+    let text = text.trim().strip_suffix("```").unwrap_or(text);
+    let raw: RawDiagnosis = serde_json::from_str(text.trim()).ok()?;
+    let defects = raw.defects.into_iter().take(DEFECTS_MAX).map(|defect| Defect {
+        what: defect.what,
+        place: defect.place,
+        hint: defect.hint,
+        severity: defect.severity.unwrap_or(Severity::Major),
+    });
+    Some(Diagnosis { summary: raw.summary, defects: defects.collect(), by: DiagnosedBy::Critic })
+}
+
+/// The diagnosis that needs no critic.
+pub(super) fn from_failures(results: &[CheckResult]) -> Diagnosis {
+    let mut defects = Vec::new();
+    for result in results {
+        match &result.outcome {
+            CheckOutcome::Passed => {}
+            CheckOutcome::Failed(failures) => defects.extend(failures.iter().map(|failure| Defect {
+                what: format!("{}: {}", failure.name, failure.message),
+                place: failure.place.clone(),
+                hint: None,
+                severity: Severity::Major,
+            })),
+            CheckOutcome::CouldNotRun(why) => defects.push(Defect {
+                what: format!("{} could not run: {why}", result.name),
+                place: None,
+                hint: None,
+                severity: Severity::Critical,
+            }),
+        }
+    }
+    defects.truncate(DEFECTS_MAX);
+    let failed = results.iter().filter(|result| !result.outcome.is_pass());
+    let names: Vec<&str> = failed.map(|result| result.name.as_str()).collect();
+    Diagnosis { summary: format!("failed: {}", names.join(", ")), defects, by: DiagnosedBy::Verifier }
+}

@@ -1,0 +1,121 @@
+//! `decide`: from what happened to the facts that follow.
+//!
+//! A decision works on a draft of the state: it pushes an event, which is folded
+//! into the draft at once, and goes on from there until nothing more follows.
+//! So events that belong together become one append.
+
+use std::collections::BTreeMap;
+
+use super::state::{Phase, Run};
+use super::{
+    acting, call, claim, committing, critiquing, decomposing, ending, limit, planning, repairing, retrieving,
+    rolling_back, signal, thread, verifying,
+};
+use crate::event::{Ending, Event};
+use crate::id::{ActionId, Millis};
+use crate::input::{Input, What};
+use crate::tool::FileImage;
+
+/// Why an input changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The run is over.
+    #[error("the run has ended")]
+    AlreadyEnded,
+    /// Nothing waits for this: a late or doubled reply.
+    #[error("nothing waits for this")]
+    NotExpected,
+    /// The run must be claimed first.
+    #[error("the run is not claimed")]
+    NotClaimed,
+    /// A claim with an epoch that is not newer.
+    #[error("epoch {epoch} is not newer than {ours}")]
+    StaleEpoch {
+        /// What was shown.
+        epoch: u64,
+        /// What we have.
+        ours: u64,
+    },
+}
+
+/// The facts that follow from an input, in order. Possibly none.
+pub fn decide(run: &Run, input: &Input) -> Result<Vec<Event>, Refused> {
+    let mut draft = Draft::new(run, input.now);
+    react(&mut draft, &input.what)?;
+    while !input.hold && proceed(&mut draft) {}
+    Ok(draft.events)
+}
+
+/// A state under decision.
+pub(super) struct Draft {
+    pub(super) run: Run,
+    pub(super) now: Millis,
+    /// Files as they were seen just now, by the shell, for calls of this reply.
+    pub(super) seen: BTreeMap<ActionId, Result<FileImage, String>>,
+    events: Vec<Event>,
+}
+
+impl Draft {
+    fn new(run: &Run, now: Millis) -> Self {
+        Self { run: run.clone(), now: now.max(run.now), seen: BTreeMap::new(), events: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, event: Event) {
+        self.run.apply(&event, self.now);
+        self.events.push(event);
+    }
+}
+
+/// What the input itself says.
+fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
+    match (&draft.run.phase, what) {
+        (Phase::Ended(Ending::Halted { .. }), What::Signal { .. }) => {}
+        (Phase::Ended(_), _) => return Err(Refused::AlreadyEnded),
+        (_, What::Claimed { .. } | What::Signal { .. }) => {}
+        (_, _) if !draft.run.owned => return Err(Refused::NotClaimed),
+        (_, _) => {}
+    }
+    match what {
+        What::Claimed { epoch, worker } => claim::claimed(draft, *epoch, worker),
+        What::Tick => Ok(()),
+        What::EvidenceRead(found) => retrieving::evidence_read(draft, found),
+        What::ModelReplied { step, reply } => thread::replied(draft, *step, reply),
+        What::ModelFailed { step, kind, message, retry_after_ms } => {
+            thread::failed(draft, *step, *kind, message, *retry_after_ms)
+        }
+        What::CallPrepared { action, image } => call::prepared(draft, *action, image),
+        What::CallReturned { action, attempt, result } => call::returned(draft, *action, *attempt, result),
+        What::Probed { action, found } => call::probed(draft, *action, found),
+        What::CheckReturned { round, index, outcome, log, duration_ms } => {
+            verifying::check_returned(draft, (*round, *index), outcome, (log, *duration_ms))
+        }
+        What::Restored { action, outcome } => rolling_back::restored(draft, *action, outcome),
+        What::ResultStored { provenance } => committing::stored(draft, provenance),
+        What::Signal { by, signal } => signal::received(draft, by, signal),
+    }
+}
+
+/// One thing that follows from the state alone. False when nothing does.
+fn proceed(draft: &mut Draft) -> bool {
+    if draft.run.ending().is_some() || !draft.run.owned {
+        return false;
+    }
+    if call::expire_approvals(draft) || limit::active_time(draft) || ending::stop_when_quiet(draft) {
+        return true;
+    }
+    if draft.run.paused || draft.run.stopping.is_some() {
+        return false;
+    }
+    match &draft.run.phase {
+        Phase::Planning => planning::proceed(draft),
+        Phase::Decomposing => decomposing::proceed(draft),
+        Phase::Retrieving => retrieving::proceed(draft),
+        Phase::Acting => acting::proceed(draft),
+        Phase::Verifying(_) => verifying::proceed(draft),
+        Phase::Critiquing(_) => critiquing::proceed(draft),
+        Phase::Repairing { .. } => repairing::proceed(draft),
+        Phase::Committing => committing::proceed(draft),
+        Phase::RollingBack(_) => rolling_back::proceed(draft),
+        Phase::Ended(_) => false,
+    }
+}

@@ -1,0 +1,45 @@
+//! One run of one task, as a value.
+//!
+//! The shell reports what happened ([`crate::input::Input`]); [`decide`] names the facts that
+//! follow ([`crate::event::Event`]); the shell makes them durable; [`Run::apply`] folds them
+//! in; [`Run::due`] says what the shell owes the world now. One file per phase
+//! holds that phase's part of all three; `thread` and `call` hold the
+//! perceive–reason–act loop that acting, critiquing and repairing share.
+//!
+//! Invariants
+//! - Nothing here reads a clock, a file, a socket or a random number.
+//! - `apply` accepts every event `decide` can produce.
+//! - `due` looks at the state only, so a restart asks for the same work.
+//! - A call of a reply is answered exactly once before the model is asked again.
+//! - Nothing is started that its limits do not allow: reserve first, settle after.
+
+mod acting;
+mod apply;
+mod call;
+mod claim;
+mod committing;
+mod critiquing;
+mod decide;
+mod decomposing;
+mod due;
+mod ending;
+mod limit;
+mod planning;
+mod prompt;
+mod repairing;
+mod retrieving;
+mod rolling_back;
+mod signal;
+mod state;
+mod thread;
+mod verifying;
+
+#[cfg(test)]
+mod tests;
+
+pub use decide::{Refused, decide};
+pub use prompt::diagnosis_schema;
+pub use state::{
+    Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run, STATE,
+    Thread, ThreadState, Verification, Wait,
+};

@@ -1,0 +1,81 @@
+//! What people tell a run. What cannot be done now is refused, on the record.
+
+use super::decide::{Draft, Refused};
+use super::state::{ApprovalState, CallState};
+use super::{call, ending};
+use crate::event::{Event, Settlement, Subject, Verdict};
+use crate::id::ActionId;
+use crate::input::Signal;
+use crate::provenance::Digest;
+
+pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(), Refused> {
+    let halted = draft.run.ending().is_some();
+    let refusal = match signal {
+        Signal::Resume { raise } => {
+            if halted || draft.run.paused || !raise.is_empty() {
+                draft.push(Event::Resumed { by: by.into(), raised: raise.clone() });
+                return Ok(());
+            }
+            Some("the run is neither paused nor halted")
+        }
+        Signal::Approve { .. }
+        | Signal::Deny { .. }
+        | Signal::Pause
+        | Signal::Cancel
+        | Signal::Settle { .. }
+            if halted =>
+        {
+            return Err(Refused::AlreadyEnded);
+        }
+        Signal::Approve { subject, binds } => {
+            verdict(draft, *subject, *binds, Verdict::Approved { by: by.into() })
+        }
+        Signal::Deny { subject, binds, reason } => {
+            verdict(draft, *subject, *binds, Verdict::Denied { by: by.into(), reason: reason.clone() })
+        }
+        Signal::Pause if draft.run.paused => Some("the run is paused already"),
+        Signal::Pause => {
+            draft.push(Event::Paused { by: by.into() });
+            None
+        }
+        Signal::Cancel => {
+            ending::cancel(draft, by);
+            None
+        }
+        Signal::Settle { action, settlement } => settle(draft, by, *action, settlement),
+    };
+    if let Some(why) = refusal {
+        draft.push(Event::SignalRefused { by: by.into(), why: why.into() });
+    }
+    Ok(())
+}
+
+fn verdict(draft: &mut Draft, subject: Subject, binds: Digest, verdict: Verdict) -> Option<&'static str> {
+    match draft.run.approvals.get(&subject) {
+        None => return Some("nobody asked about this"),
+        Some(approval) if approval.state != ApprovalState::Open => return Some("this was answered before"),
+        Some(approval) if approval.binds != binds => return Some("the answer is about other bytes"),
+        Some(approval) if approval.expires_at <= draft.now => return Some("the answer comes too late"),
+        Some(_) => {}
+    }
+    call::answer(draft, subject, verdict);
+    None
+}
+
+fn settle(draft: &mut Draft, by: &str, action: ActionId, settlement: &Settlement) -> Option<&'static str> {
+    match call::state_of(&draft.run, action) {
+        Some(CallState::InDoubt { .. }) => {
+            let (settlement, by) = (settlement.clone(), by.into());
+            draft.push(Event::CallSettled { action, settlement, by });
+            None
+        }
+        Some(
+            CallState::Waiting
+            | CallState::AwaitingConsent
+            | CallState::Running { .. }
+            | CallState::Again { .. }
+            | CallState::Answered { .. },
+        )
+        | None => Some("this call is not in doubt"),
+    }
+}

@@ -1,0 +1,586 @@
+//! The state of a run: everything `decide` and `due` look at, nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::call;
+use crate::append_list::AppendList;
+use crate::budget::{Cost, Limits, Price, Spend};
+use crate::event::{Ask, Doubt, Ending, Event, Evidence, FailReason, StopReason, Subject, Verdict};
+use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
+use crate::message::{Call, Content, Message, Payload};
+use crate::plan::Plan;
+use crate::provenance::Digest;
+use crate::quality::{CheckResult, Diagnosis};
+use crate::task::Task;
+use crate::tool::{FileImage, ToolSpec};
+
+/// Version of the state's shape. A checkpoint of another one is folded again.
+pub const STATE: u32 = 1;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its name.
+    pub id: RunId,
+    /// The last event folded in.
+    pub seq: u64,
+    /// What is wanted.
+    pub task: Arc<Task>,
+    /// The tools as declared at submission.
+    pub tools: Arc<[ToolSpec]>,
+    /// Hash of the tools, part of every request's hash.
+    pub tools_sha256: Digest,
+    /// What the model costs.
+    pub price: Price,
+    /// Chance for this run.
+    pub seed: Box<str>,
+    /// Bounds, with what was raised.
+    pub limits: Limits,
+    /// What was used.
+    pub spend: Spend,
+    /// Set aside for model calls in flight.
+    pub reserved: Cost,
+    /// Where it stands.
+    pub phase: Phase,
+    /// The last claim.
+    pub epoch: u64,
+    /// False from a reopening until the next claim.
+    pub owned: bool,
+    /// Nothing new is started while this holds.
+    pub paused: bool,
+    /// What happens once nothing is in flight.
+    pub stopping: Option<StopReason>,
+    /// When the last event happened.
+    pub now: Millis,
+    /// When the run was submitted.
+    pub submitted_at: Millis,
+    /// The plan, once there is one.
+    pub plan: Option<Arc<Plan>>,
+    /// What was read before acting.
+    pub evidence: Arc<[Evidence]>,
+    /// Conversations of sub-tasks, critics and repairs.
+    pub threads: BTreeMap<SubtaskId, Thread>,
+    /// What would be committed now.
+    pub output: Option<Content>,
+    /// Verifications so far.
+    pub verifications: u32,
+    /// The last failures, for critique and repair.
+    pub failures: Vec<CheckResult>,
+    /// The last diagnosis.
+    pub diagnosis: Option<Diagnosis>,
+    /// Whether the last verification had anything to check.
+    pub checked: bool,
+    /// Questions to people, and their answers.
+    #[serde(with = "as_pairs")]
+    pub approvals: BTreeMap<Subject, Approval>,
+    /// Hashes of what people said no to.
+    pub denied: BTreeSet<Digest>,
+    /// Files calls were allowed to change, in order, for undo.
+    pub images: AppendList<(ActionId, FileImage)>,
+    /// Where a halted run goes on.
+    pub halted_in: Option<Box<Phase>>,
+}
+
+/// Where a run stands in the loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Making or taking the plan.
+    Planning,
+    /// Turning the plan into units of work.
+    Decomposing,
+    /// Reading evidence.
+    Retrieving,
+    /// Working on sub-tasks.
+    Acting,
+    /// Checking the output.
+    Verifying(Verification),
+    /// Diagnosing failures.
+    Critiquing(Critique),
+    /// Mending the output.
+    Repairing {
+        /// Which round.
+        round: u32,
+    },
+    /// Delivering the output.
+    Committing,
+    /// Undoing what was written.
+    RollingBack(RollingBack),
+    /// Over.
+    Ended(Ending),
+}
+
+impl Phase {
+    /// The word people read.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Decomposing => "decomposing",
+            Self::Retrieving => "retrieving",
+            Self::Acting => "acting",
+            Self::Verifying(_) => "verifying",
+            Self::Critiquing(_) => "critiquing",
+            Self::Repairing { .. } => "repairing",
+            Self::Committing => "committing",
+            Self::RollingBack(_) => "rolling back",
+            Self::Ended(Ending::Committed { .. }) => "committed",
+            Self::Ended(Ending::Failed { .. }) => "failed",
+            Self::Ended(Ending::Halted { .. }) => "halted",
+        }
+    }
+}
+
+/// A verification under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verification {
+    /// Counts verifications, from 1.
+    pub round: u32,
+    /// Results so far, in the order of the task's checks.
+    pub results: Vec<CheckResult>,
+}
+
+/// A critique under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Critique {
+    /// The verification round it is about.
+    pub round: u32,
+}
+
+/// A rollback under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RollingBack {
+    /// Why.
+    pub why: FailReason,
+    /// How many images are still to be restored, counted from the first.
+    pub left: usize,
+}
+
+/// One conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    /// What was said.
+    pub messages: AppendList<Message>,
+    /// Running hash of `messages`: the request's hash is made from it.
+    pub talk: Digest,
+    /// Bytes said, to estimate tokens.
+    pub bytes: u64,
+    /// Cut replies in a row.
+    pub truncations: u32,
+    /// Unanswered attempts in a row.
+    pub attempts: u32,
+    /// Unusable answers in a row (critics only).
+    pub unusable: u32,
+    /// What happens now.
+    pub state: ThreadState,
+}
+
+/// What happens in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadState {
+    /// The model is to be asked.
+    Ready,
+    /// The model is asked.
+    Thinking(OpenStep),
+    /// The model is asked again later.
+    BackingOff {
+        /// When.
+        until: Millis,
+    },
+    /// Tools are at work.
+    Calling(Batch),
+    /// The model gave its answer: what becomes of it is the phase's business.
+    Answered(Payload),
+    /// Over.
+    Done(Payload),
+}
+
+/// A model call in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenStep {
+    /// Which.
+    pub step: u32,
+    /// What was set aside.
+    pub reserved: Cost,
+}
+
+/// The calls of one reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// The step whose reply asked for them.
+    pub step: u32,
+    /// In the order they were asked.
+    pub calls: Vec<BatchCall>,
+}
+
+/// One call of a reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchCall {
+    /// As it was asked.
+    pub call: Call,
+    /// Where it stands.
+    pub state: CallState,
+}
+
+/// Where a call stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// To be started when its turn comes.
+    Waiting,
+    /// A person is asked.
+    AwaitingConsent,
+    /// Out in the world.
+    Running {
+        /// The tool.
+        tool: ToolName,
+        /// Idempotency key.
+        key: Digest,
+        /// Which attempt.
+        attempt: u32,
+        /// The file it changes.
+        image: Option<Box<FileImage>>,
+    },
+    /// Nobody knows.
+    InDoubt {
+        /// The tool.
+        tool: ToolName,
+        /// Idempotency key.
+        key: Digest,
+        /// The last attempt.
+        attempt: u32,
+        /// How it came to this.
+        why: Doubt,
+        /// Who is asked.
+        ask: Ask,
+    },
+    /// Known not to have happened: to be made again with the same key.
+    Again {
+        /// The last attempt.
+        attempt: u32,
+    },
+    /// Answered.
+    Answered {
+        /// What the model reads.
+        output: Payload,
+        /// Whether it is bad news.
+        is_error: bool,
+    },
+}
+
+/// A question to a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Hash of exactly what is asked about.
+    pub binds: Digest,
+    /// After this the answer is no.
+    pub expires_at: Millis,
+    /// The answer.
+    pub state: ApprovalState,
+}
+
+/// Where a question stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalState {
+    /// Nobody answered yet.
+    Open,
+    /// Somebody did, or time ran out.
+    Settled(Verdict),
+}
+
+/// What only a person can move.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// Somebody paused it.
+    Paused,
+    /// A question is open.
+    Approval {
+        /// About what.
+        subject: Subject,
+        /// Hash of what is asked about.
+        binds: Digest,
+        /// Until when.
+        expires_at: Millis,
+    },
+    /// A call is in doubt.
+    InDoubt {
+        /// Which.
+        action: ActionId,
+        /// The tool.
+        tool: ToolName,
+        /// How it came to this.
+        why: Doubt,
+    },
+}
+
+impl Run {
+    /// A run as its first event leaves it. `None` if it is not a submission.
+    #[must_use]
+    pub fn begin(id: &RunId, first: &Event, at: Millis) -> Option<Self> {
+        let Event::Submitted(submission) = first else { return None };
+        let tools_json = serde_json::to_vec(&submission.tools).unwrap_or_default();
+        Some(Self {
+            id: id.clone(),
+            seq: 1,
+            limits: submission.task.limits,
+            task: Arc::new(submission.task.clone()),
+            tools: submission.tools.clone().into(),
+            tools_sha256: Digest::of(&tools_json),
+            price: submission.price,
+            seed: submission.seed.as_str().into(),
+            spend: Spend::default(),
+            reserved: Cost::default(),
+            phase: Phase::Planning,
+            epoch: 0,
+            owned: false,
+            paused: false,
+            stopping: None,
+            now: at,
+            submitted_at: at,
+            plan: None,
+            evidence: Arc::new([]),
+            threads: BTreeMap::new(),
+            output: None,
+            verifications: 0,
+            failures: Vec::new(),
+            diagnosis: None,
+            checked: false,
+            approvals: BTreeMap::new(),
+            denied: BTreeSet::new(),
+            images: AppendList::default(),
+            halted_in: None,
+        })
+    }
+
+    /// How it ended, if it did.
+    #[must_use]
+    pub fn ending(&self) -> Option<&Ending> {
+        match &self.phase {
+            Phase::Ended(ending) => Some(ending),
+            Phase::Planning
+            | Phase::Decomposing
+            | Phase::Retrieving
+            | Phase::Acting
+            | Phase::Verifying(_)
+            | Phase::Critiquing(_)
+            | Phase::Repairing { .. }
+            | Phase::Committing
+            | Phase::RollingBack(_) => None,
+        }
+    }
+
+    /// The hash of the whole state: equal after live work and after replay.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.to_checkpoint())
+    }
+
+    /// The state as bytes, for a checkpoint.
+    #[must_use]
+    pub fn to_checkpoint(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// A state from a checkpoint; `None` if it is not understood (fold again).
+    #[must_use]
+    pub fn from_checkpoint(version: u32, bytes: &[u8]) -> Option<Self> {
+        if version == STATE { serde_json::from_slice(bytes).ok() } else { None }
+    }
+
+    /// The specification of a tool, if the run has it.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
+        self.tools.iter().find(|spec| spec.name.as_str() == name)
+    }
+
+    /// Everything only a person can move, whether or not other work goes on.
+    #[must_use]
+    pub fn waits(&self) -> Vec<Wait> {
+        if self.ending().is_some() {
+            return Vec::new();
+        }
+        let paused = self.paused.then_some(Wait::Paused);
+        let questions = self.approvals.iter().filter(|(_, approval)| approval.state == ApprovalState::Open);
+        let questions = questions.map(|(subject, approval)| Wait::Approval {
+            subject: *subject,
+            binds: approval.binds,
+            expires_at: approval.expires_at,
+        });
+        let doubts =
+            self.threads.values().flat_map(Thread::calls).filter_map(|(action, call)| match &call.state {
+                CallState::InDoubt { tool, why, ask: Ask::Person, .. } => {
+                    Some(Wait::InDoubt { action, tool: tool.clone(), why: *why })
+                }
+                CallState::InDoubt { ask: Ask::Probe, .. }
+                | CallState::Waiting
+                | CallState::AwaitingConsent
+                | CallState::Running { .. }
+                | CallState::Again { .. }
+                | CallState::Answered { .. } => None,
+            });
+        paused.into_iter().chain(questions).chain(doubts).collect()
+    }
+
+    /// True when nothing moves unless a person acts.
+    #[must_use]
+    pub fn needs_person(&self) -> bool {
+        self.owned && self.ending().is_none() && !self.has_work()
+    }
+
+    /// True while the run itself is at work, so that time counts.
+    pub(super) fn has_work(&self) -> bool {
+        if !self.owned {
+            return false;
+        }
+        if self.threads.values().any(Thread::in_flight) {
+            return true;
+        }
+        if self.paused {
+            return false;
+        }
+        match &self.phase {
+            Phase::Planning
+            | Phase::Decomposing
+            | Phase::Retrieving
+            | Phase::Verifying(_)
+            | Phase::RollingBack(_) => true,
+            Phase::Acting if self.threads.is_empty() => true,
+            Phase::Acting | Phase::Critiquing(_) | Phase::Repairing { .. } => {
+                self.threads.values().any(|thread| self.can_move(thread))
+            }
+            Phase::Committing => !matches!(
+                self.approvals.get(&Subject::Output),
+                Some(Approval { state: ApprovalState::Open, .. })
+            ),
+            Phase::Ended(_) => false,
+        }
+    }
+
+    /// This conversation goes on without a person.
+    fn can_move(&self, thread: &Thread) -> bool {
+        match &thread.state {
+            ThreadState::Ready | ThreadState::BackingOff { .. } | ThreadState::Answered(_) => true,
+            ThreadState::Calling(_) => call::has_turn(self, thread),
+            ThreadState::Thinking(_) | ThreadState::Done(_) => false,
+        }
+    }
+}
+
+/// Keys of JSON objects are texts, which a [`Subject`] is not: pairs instead.
+mod as_pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{Approval, Subject};
+
+    pub(super) fn serialize<S: Serializer>(
+        map: &BTreeMap<Subject, Approval>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<Subject, Approval>, D::Error> {
+        Vec::<(Subject, Approval)>::deserialize(from).map(BTreeMap::from_iter)
+    }
+}
+
+impl Thread {
+    /// A conversation that begins.
+    #[must_use]
+    pub fn open(messages: &[Message]) -> Self {
+        let mut thread = Self {
+            messages: AppendList::default(),
+            talk: Digest::ZERO,
+            bytes: 0,
+            truncations: 0,
+            attempts: 0,
+            unusable: 0,
+            state: ThreadState::Ready,
+        };
+        messages.iter().cloned().for_each(|message| thread.say(message));
+        thread
+    }
+
+    /// Adds a message.
+    pub fn say(&mut self, message: Message) {
+        let json = serde_json::to_vec(&message).unwrap_or_default();
+        self.talk = Digest::of_parts(&[&self.talk.0, &json]);
+        self.bytes = self.bytes.saturating_add(size(&message));
+        self.messages.push(message);
+    }
+
+    /// The calls of the current reply, with their ids.
+    pub fn calls(&self) -> impl Iterator<Item = (ActionId, &BatchCall)> {
+        let batch = match &self.state {
+            ThreadState::Calling(batch) => Some(batch),
+            ThreadState::Ready
+            | ThreadState::Thinking(_)
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Answered(_)
+            | ThreadState::Done(_) => None,
+        };
+        batch.into_iter().flat_map(|batch| {
+            let step = batch.step;
+            (0..).zip(&batch.calls).map(move |(index, call)| (ActionId { step, index }, call))
+        })
+    }
+
+    /// Something of it is out in the world.
+    pub(super) fn in_flight(&self) -> bool {
+        match &self.state {
+            ThreadState::Thinking(_) => true,
+            ThreadState::Calling(_) => self.calls().any(|(_, call)| call.is_out()),
+            ThreadState::Ready
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Answered(_)
+            | ThreadState::Done(_) => false,
+        }
+    }
+}
+
+impl BatchCall {
+    /// It has its one answer.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        match self.state {
+            CallState::Answered { .. } => true,
+            CallState::Waiting
+            | CallState::AwaitingConsent
+            | CallState::Running { .. }
+            | CallState::InDoubt { .. }
+            | CallState::Again { .. } => false,
+        }
+    }
+
+    /// A tool or its probe is at work on it.
+    fn is_out(&self) -> bool {
+        match self.state {
+            CallState::Running { .. } | CallState::InDoubt { ask: Ask::Probe, .. } => true,
+            CallState::Waiting
+            | CallState::AwaitingConsent
+            | CallState::InDoubt { ask: Ask::Person, .. }
+            | CallState::Again { .. }
+            | CallState::Answered { .. } => false,
+        }
+    }
+}
+
+fn size(message: &Message) -> u64 {
+    match message {
+        Message::System(content) | Message::User(content) => content.iter().map(Payload::len).sum(),
+        Message::Assistant { text, calls } => {
+            text.len() + calls.iter().map(|call| call.tool.len() as u64 + call.args.len()).sum::<u64>()
+        }
+        Message::ToolResult { output, .. } => output.len(),
+    }
+}

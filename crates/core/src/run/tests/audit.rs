@@ -1,0 +1,143 @@
+//! What a journal must never show, checked event by event.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::event::{Event, Settlement, Subject, Verdict};
+use crate::id::ActionId;
+use crate::message::Message;
+use crate::provenance::Digest;
+use crate::run::{CallState, Run, ThreadState};
+use crate::tool::{Consent, Repeat, Touch};
+
+/// Memory of the journal so far.
+#[derive(Clone, Default)]
+pub(super) struct Audit {
+    /// What people said yes to.
+    agreed: BTreeMap<ActionId, Digest>,
+    /// Key and last attempt of every call that was started.
+    started: BTreeMap<ActionId, (Digest, u32)>,
+    /// Calls known not to have happened, which may be made again.
+    cleared: BTreeSet<ActionId>,
+    /// Calls that have their one answer.
+    answered: BTreeSet<ActionId>,
+    restored: Vec<ActionId>,
+}
+
+impl Audit {
+    /// Looks at one event and the state it led to.
+    pub(super) fn see(&mut self, event: &Event, run: &Run) {
+        match event {
+            Event::StepStarted { .. } => within_limits(run),
+            Event::ApprovalSettled { subject: Subject::Action(action), binds, verdict } => {
+                if let Verdict::Approved { .. } = verdict {
+                    self.agreed.insert(*action, *binds);
+                }
+            }
+            Event::CallStarted { action, key, attempt, .. } => {
+                self.started(*action, event, run);
+                self.started.insert(*action, (*key, *attempt));
+                self.cleared.remove(action);
+            }
+            Event::CallRefused { action, .. } | Event::CallFinished { action, .. } => self.answer(*action),
+            Event::CallSettled { action, settlement, .. } => match settlement {
+                Settlement::Happened { .. } | Settlement::GivenUp { .. } => self.answer(*action),
+                Settlement::DidNotHappen => {
+                    self.cleared.insert(*action);
+                }
+            },
+            Event::Restored { action, .. } => {
+                assert!(!self.restored.contains(action), "{action} is undone once");
+                self.restored.push(*action);
+            }
+            Event::Submitted(_)
+            | Event::Claimed { .. }
+            | Event::Planned { .. }
+            | Event::Decomposed { .. }
+            | Event::Retrieved { .. }
+            | Event::SubtaskStarted { .. }
+            | Event::StepFinished { .. }
+            | Event::StepFailed { .. }
+            | Event::ApprovalRequested { .. }
+            | Event::ApprovalSettled { .. }
+            | Event::CallInDoubt { .. }
+            | Event::Noticed { .. }
+            | Event::SubtaskFinished { .. }
+            | Event::Acted { .. }
+            | Event::Checked { .. }
+            | Event::Verified { .. }
+            | Event::Diagnosed { .. }
+            | Event::RepairStarted { .. }
+            | Event::Repaired { .. }
+            | Event::Stopping { .. }
+            | Event::RollbackStarted { .. }
+            | Event::Paused { .. }
+            | Event::Resumed { .. }
+            | Event::SignalRefused { .. }
+            | Event::Ended { .. } => {}
+        }
+    }
+
+    fn answer(&mut self, action: ActionId) {
+        assert!(self.answered.insert(action), "{action} is answered once");
+    }
+
+    fn started(&self, action: ActionId, event: &Event, run: &Run) {
+        let Event::CallStarted { tool, args, key, attempt, repeat, .. } = event else { return };
+        let spec = run.tool(tool.as_str()).expect("a tool of the run");
+        let before = self.started.get(&action);
+        assert_eq!(*attempt, before.map_or(1, |(_, last)| last + 1), "attempts of {action} count");
+        assert_eq!(*key, before.map_or(*key, |(first, _)| *first), "{action} keeps its key");
+        if before.is_some() && *repeat == Repeat::Never {
+            assert!(self.cleared.contains(&action), "{action} is never repeated blindly");
+        }
+        if spec.consent == Consent::Ask {
+            let binds = Digest::of_parts(&[tool.as_str().as_bytes(), &args.0]);
+            assert_eq!(self.agreed.get(&action), Some(&binds), "{action} has its own yes");
+        }
+        assert!(run.spend.tool_calls <= run.limits.tool_calls, "tool calls stay within their limit");
+        assert!(writes_out(run) <= 1, "one write at a time");
+        assert!(!self.answered.contains(&action), "{action} is not started after its answer");
+    }
+}
+
+fn within_limits(run: &Run) {
+    let used = run.spend.settled.plus(run.reserved);
+    assert!(used.tokens <= run.limits.tokens, "tokens stay within their limit");
+    assert!(used.micros <= run.limits.micros, "money stays within its limit");
+    assert!(run.spend.steps <= run.limits.steps, "steps stay within their limit");
+    for thread in run.threads.values() {
+        if let ThreadState::Thinking(_) = thread.state {
+            answers_in_order(&thread.messages.iter().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Calls out in the world, or perhaps so, that change files.
+fn writes_out(run: &Run) -> usize {
+    let calls = run.threads.values().flat_map(|thread| thread.calls());
+    let out = calls.filter(|(_, call)| {
+        matches!(call.state, CallState::Running { .. } | CallState::InDoubt { .. })
+            && run.tool(&call.call.tool).is_some_and(|spec| spec.touch == Touch::Write)
+    });
+    out.count()
+}
+
+/// Before a model is asked, each of its calls has its answer, in order.
+fn answers_in_order(messages: &[&Message]) {
+    let mut rest = messages.iter();
+    while let Some(message) = rest.next() {
+        let Message::Assistant { calls, .. } = message else { continue };
+        for call in calls {
+            let Some(Message::ToolResult { call: answered, .. }) = rest.next() else {
+                panic!("call {} has no answer", call.id);
+            };
+            assert_eq!(*answered, call.id, "answers come in the order of the calls");
+        }
+    }
+    let results = messages.iter().filter(|message| matches!(message, Message::ToolResult { .. })).count();
+    let asked = messages.iter().map(|message| match message {
+        Message::Assistant { calls, .. } => calls.len(),
+        Message::System(_) | Message::User(_) | Message::ToolResult { .. } => 0,
+    });
+    assert_eq!(results, asked.sum::<usize>(), "no answer without its call");
+}

@@ -1,0 +1,114 @@
+//! Submissions to test with: a task with the knobs a test turns, and tools of
+//! every class.
+
+use serde_json::json;
+
+use crate::budget::{Limits, Price};
+use crate::id::{SubtaskId, ToolName};
+use crate::plan::{Plan, Subtask};
+use crate::provenance::Digest;
+use crate::quality::{Check, CheckHow};
+use crate::task::{OnFailure, Review, Submission, Task, Workspace, WorkspaceMode};
+use crate::tool::{Consent, Repeat, ToolSpec, Touch};
+
+/// Name, touch, repeat, consent, whether it has a probe.
+const TOOLS: [(&str, Touch, Repeat, Consent, bool); 9] = [
+    ("read", Touch::Read, Repeat::Freely, Consent::NotNeeded, false),
+    ("peek", Touch::Read, Repeat::Freely, Consent::Ask, false),
+    ("write", Touch::Write, Repeat::WithSameKey, Consent::NotNeeded, false),
+    ("stamp", Touch::Write, Repeat::Never, Consent::NotNeeded, false),
+    ("build", Touch::Exec, Repeat::Freely, Consent::NotNeeded, false),
+    ("put", Touch::Exec, Repeat::WithSameKey, Consent::NotNeeded, false),
+    ("pay", Touch::Exec, Repeat::Never, Consent::NotNeeded, false),
+    ("send", Touch::Exec, Repeat::Never, Consent::NotNeeded, true),
+    ("wipe", Touch::Exec, Repeat::Never, Consent::Ask, false),
+];
+
+pub(super) fn subtask_id(raw: &str) -> SubtaskId {
+    SubtaskId::parse(raw).unwrap()
+}
+
+/// A task without checks that nobody reviews, so that a test adds what it is about.
+pub(super) fn task() -> Setup {
+    let tools = TOOLS.map(|(name, touch, repeat, consent, probes)| ToolSpec {
+        name: ToolName::parse(name).unwrap(),
+        description: format!("tool {name}"),
+        schema: json!({ "type": "object" }),
+        touch,
+        repeat,
+        consent,
+        probes,
+        timeout_ms: 1000,
+    });
+    let task = Task {
+        goal: "mend it".into(),
+        model: "scripted:test".into(),
+        instructions: None,
+        evidence: Vec::new(),
+        plan: None,
+        checks: Vec::new(),
+        review: Review::Never,
+        on_failure: OnFailure::Rollback,
+        limits: Limits::default(),
+        tools: Vec::new(),
+        workspace: Workspace { path: "w".into(), mode: WorkspaceMode::InPlace },
+    };
+    Setup(Submission {
+        task,
+        tools: tools.into(),
+        key: None,
+        seed: "00000000000000ff".into(),
+        price: Price { input: 1_000_000, output: 2_000_000 },
+        fingerprint: Digest::ZERO,
+    })
+}
+
+/// A submission in the making.
+#[derive(Clone)]
+pub(super) struct Setup(pub(super) Submission);
+
+impl Setup {
+    /// Sub-tasks and what each waits for, as `"a; b < a"`.
+    pub(super) fn plan(mut self, rows: &str) -> Self {
+        let subtasks = rows.split(';').map(|row| {
+            let (id, after) = row.split_once('<').unwrap_or((row, ""));
+            Subtask {
+                id: subtask_id(id.trim()),
+                goal: format!("part {}", id.trim()),
+                after: after.split_whitespace().map(subtask_id).collect(),
+            }
+        });
+        self.0.task.plan = Some(Plan::new(subtasks.collect()).unwrap());
+        self
+    }
+
+    /// Another check: `schema` or the name of a command.
+    pub(super) fn check(mut self, name: &str) -> Self {
+        let how = match name {
+            "schema" => CheckHow::Schema(json!({ "type": "object" })),
+            command => CheckHow::Command { argv: vec![command.into()], timeout_ms: 1000 },
+        };
+        self.0.task.checks.push(Check { name: name.into(), how });
+        self
+    }
+
+    pub(super) fn review(mut self, review: Review) -> Self {
+        self.0.task.review = review;
+        self
+    }
+
+    pub(super) fn keep(mut self) -> Self {
+        self.0.task.on_failure = OnFailure::Keep;
+        self
+    }
+
+    pub(super) fn evidence(mut self, paths: &[&str]) -> Self {
+        self.0.task.evidence = paths.iter().map(|path| (*path).into()).collect();
+        self
+    }
+
+    pub(super) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.0.task.limits);
+        self
+    }
+}

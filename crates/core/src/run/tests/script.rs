@@ -1,0 +1,226 @@
+//! Inputs as one line of text each.
+//!
+//! | line | input |
+//! |---|---|
+//! | `claim`, `claim 3` | the next worker, or one with this epoch |
+//! | `tick` | time passed |
+//! | `evidence a=text b=text`, `no evidence a` | files were read, or one could not be |
+//! | `reply 1 read(a) write(f): words` | a model answered, here with two calls |
+//! | `reply 1 cut …`, `refused`, `filtered` | the same, but it stopped early |
+//! | `fail 1 transient`, `fail 1 rate_limited 5000` | a model did not answer |
+//! | `prepared a1.0`, `unprepared a1.0` | a file was looked at |
+//! | `ok a1.0`, `error a1.0`, `unknown a1.0`, `ok a1.0 #2` | a tool came back |
+//! | `probe a1.0 happened`, `did-not`, `unknown` | a probe came back |
+//! | `check 1.0 pass`, `fail`, `broken` | a check came back |
+//! | `restored a1.0`, `stored` | an undo came back; the result is stored |
+//! | `approve a1.0`, `approve output`, `approve a1.0 other` | a person agreed (to other bytes) |
+//! | `deny a1.0`, `pause`, `resume steps=5`, `cancel`, `settle a1.0 happened` | a person spoke |
+//!
+//! In a call, `!read(a)` has bad arguments; `write(f?)` was not looked at with
+//! the reply, `write(f!)` could not be.
+
+use super::drive::Driver;
+use crate::budget::Limit;
+use crate::event::{Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
+use crate::id::{ActionId, WorkerId};
+use crate::input::{
+    Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, Signal, What,
+};
+use crate::message::{Call, Payload, Stop, Usage};
+use crate::provenance::{Digest, args_digest};
+use crate::quality::{CheckOutcome, Failure};
+use crate::run::{CallState, Run};
+use crate::tool::{FileImage, Touch};
+
+/// The person of every test.
+pub(super) const PERSON: &str = "ann";
+
+/// Reads one line.
+pub(super) fn what(driver: &Driver, line: &str) -> What {
+    let run = &driver.run;
+    let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let action = || ActionId::parse(words[0]).unwrap();
+    let step = || words[0].trim_end_matches(':').parse().unwrap();
+    match verb {
+        "claim" => claim(words.first().map_or(run.epoch + 1, |epoch| epoch.parse().unwrap())),
+        "tick" => What::Tick,
+        "evidence" => What::EvidenceRead(Ok(words.iter().map(|word| file(word)).collect())),
+        "no" => {
+            What::EvidenceRead(Err(EvidenceGap { path: words[1].into(), message: "no such file".into() }))
+        }
+        "reply" => What::ModelReplied { step: step(), reply: reply(run, rest) },
+        "fail" => What::ModelFailed {
+            step: step(),
+            kind: serde_json::from_value::<StepTrouble>(words[1].into()).unwrap(),
+            message: words[1].replace('_', " "),
+            retry_after_ms: words.get(2).map(|wait| wait.parse().unwrap()),
+        },
+        "prepared" => What::CallPrepared { action: action(), image: Ok(image("looked-at")) },
+        "unprepared" => What::CallPrepared { action: action(), image: Err("no such folder".into()) },
+        "ok" | "error" | "unknown" => returned(run, verb, action(), words.get(1).copied()),
+        "probe" => What::Probed { action: action(), found: finding(words[1]) },
+        "check" => check(words[0], words[1]),
+        "restored" => What::Restored { action: action(), outcome: RestoreOutcome::Restored },
+        "stored" => What::ResultStored { provenance: Payload::inline("{}") },
+        _ => What::Signal { by: PERSON.into(), signal: signal(run, verb, &words) },
+    }
+}
+
+pub(super) fn claim(epoch: u64) -> What {
+    What::Claimed { epoch, worker: WorkerId::parse("w1").unwrap() }
+}
+
+fn file(word: &str) -> Evidence {
+    let (path, content) = word.split_once('=').unwrap();
+    Evidence { path: path.into(), content: Payload::inline(content), sha256: Digest::of(content.as_bytes()) }
+}
+
+/// The file a call changes, which looks otherwise before and after.
+pub(super) fn image(path: &str) -> FileImage {
+    let before = Some(Payload::inline("before"));
+    FileImage { path: path.into(), before, after: Digest::of(path.as_bytes()) }
+}
+
+/// Reads `1 cut read(a): words`; the step is not looked at.
+pub(super) fn reply(run: &Run, line: &str) -> Reply {
+    let (head, words) = line.split_once(':').unwrap_or((line, ""));
+    let words = words.trim();
+    let mut stop = None;
+    let mut calls = Vec::new();
+    for word in head.split_whitespace().skip(1) {
+        match word {
+            "cut" => stop = Some(Stop::Truncated),
+            "refused" => stop = Some(Stop::Refused),
+            "filtered" => stop = Some(Stop::Filtered),
+            call => calls.push(asked(run, calls.len(), call)),
+        }
+    }
+    Reply {
+        stop: stop.unwrap_or(if calls.is_empty() { Stop::End } else { Stop::ToolUse }),
+        usage: Usage { input: 10, output: 5, ..Usage::default() },
+        micros: 20,
+        text: Payload::inline(words),
+        head: words.into(),
+        calls,
+    }
+}
+
+fn asked(run: &Run, index: usize, word: &str) -> Asked {
+    let (tool, path) = word.trim_end_matches(')').split_once('(').unwrap();
+    let (tool, bad) = tool.strip_prefix('!').map_or((tool, false), |tool| (tool, true));
+    let name = path.trim_end_matches(['?', '!']);
+    let args = format!("{{\"path\":\"{name}\"}}");
+    let spec = run.tool(tool);
+    let writes = spec.is_some_and(|spec| spec.touch == Touch::Write);
+    Asked {
+        call: Call {
+            id: format!("c{index}").into(),
+            tool: tool.into(),
+            sha256: args_digest(&args),
+            args: Payload::inline(&args),
+        },
+        problem: match (spec, bad) {
+            (None, _) => Some(CallProblem::UnknownTool(format!("no tool {tool}"))),
+            (Some(_), true) => Some(CallProblem::BadArguments("path is missing".into())),
+            (Some(_), false) => None,
+        },
+        image: match path.strip_prefix(name) {
+            Some("!") => Some(Err("no such folder".into())),
+            Some("") if writes => Some(Ok(image(name))),
+            _ => None,
+        },
+    }
+}
+
+fn returned(run: &Run, verb: &str, action: ActionId, attempt: Option<&str>) -> What {
+    let how = match verb {
+        "ok" => Returned::Known(Outcome::Ok),
+        "error" => Returned::Known(Outcome::Error),
+        _ => Returned::Unknown,
+    };
+    let attempt = attempt.map_or_else(|| current(run, action), |word| word[1..].parse().unwrap());
+    let output = Payload::inline(&format!("{verb} {action}"));
+    What::CallReturned { action, attempt, result: CallResult { how, output, full: None, duration_ms: 7 } }
+}
+
+/// The attempt that is out, or the first.
+fn current(run: &Run, action: ActionId) -> u32 {
+    let mut calls = run.threads.values().flat_map(|thread| thread.calls());
+    calls.find(|(id, _)| *id == action).map_or(1, |(_, call)| match call.state {
+        CallState::Running { attempt, .. } | CallState::InDoubt { attempt, .. } => attempt,
+        CallState::Waiting
+        | CallState::AwaitingConsent
+        | CallState::Again { .. }
+        | CallState::Answered { .. } => 1,
+    })
+}
+
+fn finding(word: &str) -> ProbeFinding {
+    match word {
+        "happened" => ProbeFinding::Happened(Payload::inline("the probe saw it")),
+        "did-not" => ProbeFinding::DidNotHappen,
+        _ => ProbeFinding::Unknown,
+    }
+}
+
+fn check(place: &str, word: &str) -> What {
+    let (round, index) = place.split_once('.').unwrap();
+    let (round, index) = (round.parse().unwrap(), index.parse().unwrap());
+    let outcome = match word {
+        "pass" => CheckOutcome::Passed,
+        "fail" => CheckOutcome::Failed(vec![Failure {
+            name: "adds".into(),
+            message: "1 + 1 is 3".into(),
+            place: Some("sum.rs:4".into()),
+        }]),
+        _ => CheckOutcome::CouldNotRun("no such program".into()),
+    };
+    What::CheckReturned { round, index, outcome, log: Payload::inline("log"), duration_ms: 5 }
+}
+
+fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
+    match verb {
+        "approve" => {
+            let (subject, binds) = question(run, words);
+            Signal::Approve { subject, binds }
+        }
+        "deny" => {
+            let (subject, binds) = question(run, words);
+            Signal::Deny { subject, binds, reason: "too dear".into() }
+        }
+        "pause" => Signal::Pause,
+        "resume" => Signal::Resume { raise: words.iter().map(|word| raise(word)).collect() },
+        "cancel" => Signal::Cancel,
+        "settle" => {
+            let action = ActionId::parse(words[0]).unwrap();
+            Signal::Settle { action, settlement: settlement(words[1]) }
+        }
+        other => panic!("{other} is no input"),
+    }
+}
+
+fn question(run: &Run, words: &[&str]) -> (Subject, Digest) {
+    let subject = match words[0] {
+        "output" => Subject::Output,
+        action => Subject::Action(ActionId::parse(action).unwrap()),
+    };
+    let asked = run.approvals.get(&subject).map_or(Digest::ZERO, |approval| approval.binds);
+    let binds = if words.get(1) == Some(&"other") { Digest::of(b"other bytes") } else { asked };
+    (subject, binds)
+}
+
+fn raise(word: &str) -> Raise {
+    let (name, to) = word.split_once('=').unwrap();
+    let limit = Limit::ALL.into_iter().find(|limit| limit.word() == name).unwrap();
+    Raise { limit, to: to.parse().unwrap() }
+}
+
+fn settlement(word: &str) -> Settlement {
+    match word {
+        "happened" => Settlement::Happened { output: Payload::inline("ann saw it") },
+        "did-not" => Settlement::DidNotHappen,
+        "given-up" => Settlement::GivenUp { message: "nobody knows whether this happened".into() },
+        other => panic!("{other} is no settlement"),
+    }
+}

@@ -1,0 +1,217 @@
+//! Facts and debts in one line each, so that expectations are rows to read.
+
+use crate::budget::Limit;
+use crate::effect::Effect;
+use crate::event::{
+    Ending, Event, FailReason, HaltReason, Purpose, RestoreOutcome, Settlement, StopReason, Verdict,
+};
+use crate::id::Millis;
+use crate::message::{Message, Payload};
+use crate::quality::CheckOutcome;
+use crate::run::{Run, Wait};
+
+/// When every test begins.
+pub(super) const START: Millis = Millis(1_000_000);
+
+/// A word of one of our enums, as the journal writes it.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap();
+    value.as_str().expect("a unit variant").replace('_', " ")
+}
+
+fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn text(payload: &Payload) -> String {
+    match payload {
+        Payload::Inline(text) => text.to_string(),
+        Payload::Stored { sha256, .. } => format!("<{}>", sha256.short()),
+    }
+}
+
+pub(super) fn texts(content: &[Payload]) -> String {
+    content.iter().map(text).collect::<String>()
+}
+
+fn at(moment: Millis) -> String {
+    format!("+{}", moment.since(START))
+}
+
+#[expect(clippy::too_many_lines, reason = "an exhaustive match that only words")]
+pub(super) fn event(event: &Event) -> String {
+    match event {
+        Event::Submitted(_) => "submitted".into(),
+        Event::Claimed { epoch, .. } => format!("claimed {epoch}"),
+        Event::Planned { plan, .. } => {
+            let rows = plan.subtasks().iter().map(|subtask| match list(&subtask.after).as_str() {
+                "" => subtask.id.to_string(),
+                after => format!("{} < {after}", subtask.id),
+            });
+            format!("planned {}", rows.collect::<Vec<_>>().join("; "))
+        }
+        Event::Decomposed { order, .. } => format!("order {}", list(order)),
+        Event::Retrieved { evidence, .. } => {
+            format!("retrieved {}", list(evidence.iter().map(|item| &item.path))).trim_end().into()
+        }
+        Event::SubtaskStarted { subtask, .. } => format!("begin {subtask}"),
+        Event::StepStarted { step, purpose: Purpose::Act(id), .. } => format!("ask {step} for {id}"),
+        Event::StepStarted { step, purpose: Purpose::Critique(round), .. } => {
+            format!("ask {step} for critique {round}")
+        }
+        Event::StepFinished { step, stop, .. } => format!("heard {step}: {}", word(stop)),
+        Event::StepFailed { step, why, retry_at } => {
+            let retry = retry_at.map_or(", not again", |_| ", again later");
+            format!("unheard {step}: {}{retry}", word(&why.kind))
+        }
+        Event::CallRefused { action, why, .. } => format!("refuse {action}: {}", word(why)),
+        Event::ApprovalRequested { subject, .. } => format!("question {subject}"),
+        Event::ApprovalSettled { subject, verdict, .. } => format!("answer {subject}: {}", said(verdict)),
+        Event::CallStarted { action, tool, attempt, image, .. } => {
+            let image = image.as_ref().map_or(String::new(), |image| format!(" [{}]", image.path));
+            let again = if *attempt > 1 { format!(" #{attempt}") } else { String::new() };
+            format!("start {action} {tool}{image}{again}")
+        }
+        Event::CallFinished { action, outcome, .. } => format!("finish {action}: {}", word(outcome)),
+        Event::CallInDoubt { action, why, ask } => {
+            format!("doubt {action}: {}, ask {}", word(why), word(ask))
+        }
+        Event::CallSettled { action, settlement, by } => {
+            let what = match settlement {
+                Settlement::Happened { .. } => "happened",
+                Settlement::DidNotHappen => "did not happen",
+                Settlement::GivenUp { .. } => "given up",
+            };
+            format!("settled {action}: {what}, says {by}")
+        }
+        Event::Noticed { subtask, .. } => format!("notice {subtask}"),
+        Event::SubtaskFinished { subtask, .. } => format!("done {subtask}"),
+        Event::Acted { outputs, .. } => format!("acted {}", list(outputs.iter().map(|out| &out.subtask))),
+        Event::Checked { round, result } => {
+            let outcome = match &result.outcome {
+                CheckOutcome::Passed => "passed",
+                CheckOutcome::Failed(_) => "failed",
+                CheckOutcome::CouldNotRun(_) => "could not run",
+            };
+            format!("checked {round} {}: {outcome}", result.name)
+        }
+        Event::Verified { round, finding, .. } => format!("verified {round}: {}", word(finding)),
+        Event::Diagnosed { diagnosis, .. } => {
+            format!("diagnosed by {}: {}", word(&diagnosis.by), diagnosis.summary)
+        }
+        Event::RepairStarted { round } => format!("repair {round}"),
+        Event::Repaired { round, .. } => format!("repaired {round}"),
+        Event::Stopping { why: StopReason::Fail(why) } => format!("stopping: {}", failure(why)),
+        Event::Stopping { why: StopReason::Halt(why) } => format!("stopping: {}", halt(why)),
+        Event::RollbackStarted { why } => format!("rollback: {}", failure(why)),
+        Event::Restored { action, outcome } => {
+            let outcome = match outcome {
+                RestoreOutcome::Restored => "as before",
+                RestoreOutcome::AlreadyAsBefore => "was as before",
+                RestoreOutcome::ChangedSince => "changed since",
+                RestoreOutcome::Failed(_) => "failed",
+            };
+            format!("restored {action}: {outcome}")
+        }
+        Event::Paused { by } => format!("paused by {by}"),
+        Event::Resumed { by, raised } => {
+            let raised = raised.iter().map(|raise| format!(" {}={}", raise.limit.word(), raise.to));
+            format!("resumed by {by}{}", raised.collect::<String>())
+        }
+        Event::SignalRefused { why, .. } => format!("not now: {why}"),
+        Event::Ended { ending, .. } => end(ending),
+    }
+}
+
+pub(super) fn end(ending: &Ending) -> String {
+    match ending {
+        Ending::Committed { output, .. } => format!("committed: {}", texts(output).replace('\n', "/")),
+        Ending::Failed { why, .. } => format!("failed: {}", failure(why)),
+        Ending::Halted { why } => format!("halted: {}", halt(why)),
+    }
+}
+
+fn said(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Approved { by } => format!("yes, says {by}"),
+        Verdict::Denied { by, reason } => format!("no, says {by}: {reason}"),
+        Verdict::Expired => "nobody".into(),
+    }
+}
+
+fn failure(why: &FailReason) -> String {
+    match why {
+        FailReason::EvidenceMissing { path, .. } => format!("{path} missing"),
+        FailReason::RepairsExhausted { rounds } => format!("still wrong after {rounds} repairs"),
+        FailReason::Truncated { in_a_row } => format!("{in_a_row} cut replies"),
+        FailReason::ModelRefused { message } => format!("model refused: {message}"),
+        FailReason::OutputDenied { by, reason } => format!("output denied by {by}: {reason}"),
+        FailReason::ApprovalExpired => "nobody agreed".into(),
+    }
+}
+
+fn halt(why: &HaltReason) -> String {
+    match why {
+        HaltReason::Cancelled { by } => format!("cancelled by {by}"),
+        HaltReason::LimitReached { limit, wanted, allowed } => match limit {
+            Limit::Steps | Limit::ToolCalls => format!("{} {wanted} of {allowed}", limit.word()),
+            Limit::Tokens | Limit::Money | Limit::ActiveTime => format!("{} of {allowed}", limit.word()),
+        },
+        HaltReason::ModelUnavailable { message } => format!("no model: {message}"),
+    }
+}
+
+/// What is due, wake-ups aside.
+pub(super) fn due(run: &Run) -> String {
+    let shown = run.due().into_iter().filter_map(|effect| match effect {
+        Effect::CallModel { step, .. } => Some(format!("model {step}")),
+        Effect::PrepareCall { action, .. } => Some(format!("prepare {action}")),
+        Effect::RunTool { action, attempt, .. } => Some(format!("tool {action} #{attempt}")),
+        Effect::Probe { action, .. } => Some(format!("probe {action}")),
+        Effect::ReadEvidence { paths } => Some(format!("evidence {}", paths.join(" "))),
+        Effect::RunCheck { round, index, .. } => Some(format!("check {round}.{index}")),
+        Effect::Restore { action, .. } => Some(format!("restore {action}")),
+        Effect::StoreResult { .. } => Some("store".into()),
+        Effect::WakeAt { .. } => None,
+    });
+    list(shown)
+}
+
+pub(super) fn wakes(run: &Run) -> String {
+    let moments = run.due().into_iter().filter_map(|effect| match effect {
+        Effect::WakeAt { at: moment } => Some(at(moment)),
+        Effect::CallModel { .. }
+        | Effect::PrepareCall { .. }
+        | Effect::RunTool { .. }
+        | Effect::Probe { .. }
+        | Effect::ReadEvidence { .. }
+        | Effect::RunCheck { .. }
+        | Effect::Restore { .. }
+        | Effect::StoreResult { .. } => None,
+    });
+    list(moments)
+}
+
+pub(super) fn waits(run: &Run) -> String {
+    list(run.waits().iter().map(|wait| match wait {
+        Wait::Paused => "paused".into(),
+        Wait::Approval { subject, .. } => format!("answer about {subject}"),
+        Wait::InDoubt { action, tool, .. } => format!("doubt about {action} {tool}"),
+    }))
+}
+
+/// A conversation without its standing instructions, one message a line.
+pub(super) fn talk(run: &Run, thread: &str) -> Vec<String> {
+    let thread = run.threads.iter().find(|(id, _)| id.as_str() == thread).expect("a conversation").1;
+    let line = |message: &Message| match message {
+        Message::System(_) => None,
+        Message::User(content) => Some(format!("user: {}", texts(content).replace('\n', "/"))),
+        Message::Assistant { text: said, calls } => {
+            Some(format!("model: {} [{}]", text(said), list(calls.iter().map(|call| &call.tool))))
+        }
+        Message::ToolResult { call, output, is_error } => {
+            Some(format!("{call}{}: {}", if *is_error { " failed" } else { "" }, text(output)))
+        }
+    };
+    thread.messages.iter().filter_map(line).collect()
+}

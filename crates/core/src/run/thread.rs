@@ -1,0 +1,198 @@
+//! The perceive–reason–act loop of one conversation, shared by acting,
+//! critiquing and repairing: ask the model, answer its calls, ask again.
+//!
+//! A cut reply never runs anything. Trouble with the model is retried with full
+//! jitter, each try counted as a step; what does not pass halts the run.
+
+use super::decide::{Draft, Refused};
+use super::state::{Phase, Run, Thread, ThreadState};
+use super::{call, critiquing, ending, limit, prompt};
+use crate::effect::Effect;
+use crate::event::{Event, FailReason, HaltReason, Purpose, StepFailure, StepTrouble, StopReason};
+use crate::id::{Millis, SubtaskId};
+use crate::input::Reply;
+use crate::message::{Payload, Stop};
+use crate::provenance::Digest;
+
+/// First and longest back-off, before jitter.
+const BACKOFF_FIRST_MS: u64 = 500;
+const BACKOFF_MAX_MS: u64 = 30_000;
+/// A provider that asks for more patience than this has failed.
+const RETRY_AFTER_MAX_MS: u64 = 120_000;
+/// Longest quotation of a model's words in a reason.
+const QUOTE_MAX: usize = 500;
+
+/// Starts what can be started in any conversation.
+pub(super) fn proceed(draft: &mut Draft) -> bool {
+    let ids: Vec<SubtaskId> = draft.run.threads.keys().cloned().collect();
+    ids.iter().any(|id| advance(draft, id))
+}
+
+fn advance(draft: &mut Draft, id: &SubtaskId) -> bool {
+    let Some(thread) = draft.run.threads.get(id) else { return false };
+    match &thread.state {
+        ThreadState::Ready => start_step(draft, id),
+        ThreadState::BackingOff { until } if *until <= draft.now => start_step(draft, id),
+        ThreadState::Calling(_) => call::proceed(draft, id),
+        ThreadState::BackingOff { .. }
+        | ThreadState::Thinking(_)
+        | ThreadState::Answered(_)
+        | ThreadState::Done(_) => false,
+    }
+}
+
+fn start_step(draft: &mut Draft, id: &SubtaskId) -> bool {
+    let Some(thread) = draft.run.threads.get(id) else { return false };
+    let reserved = limit::reservation(&draft.run, thread);
+    if let Some(why) = limit::over_step(&draft.run, reserved) {
+        ending::stop(draft, why);
+        return true;
+    }
+    let purpose = purpose(&draft.run, id);
+    let (tools, schema) = match &purpose {
+        Purpose::Act(_) => (draft.run.tools_sha256, String::new()),
+        Purpose::Critique(_) => (Digest::of(b"[]"), prompt::diagnosis_schema().to_string()),
+    };
+    let request = Digest::of_parts(&[
+        draft.run.task.model.as_bytes(),
+        &thread.talk.0,
+        &tools.0,
+        schema.as_bytes(),
+        &draft.run.limits.output_tokens.to_be_bytes(),
+    ]);
+    draft.push(Event::StepStarted { step: draft.run.spend.steps + 1, purpose, request, reserved });
+    true
+}
+
+fn purpose(run: &Run, id: &SubtaskId) -> Purpose {
+    match &run.phase {
+        Phase::Critiquing(critique) => Purpose::Critique(critique.round),
+        Phase::Planning
+        | Phase::Decomposing
+        | Phase::Retrieving
+        | Phase::Acting
+        | Phase::Verifying(_)
+        | Phase::Repairing { .. }
+        | Phase::Committing
+        | Phase::RollingBack(_)
+        | Phase::Ended(_) => Purpose::Act(id.clone()),
+    }
+}
+
+/// The conversation that waits for this step.
+pub(super) fn of_step(run: &Run, step: u32) -> Option<(&SubtaskId, &Thread)> {
+    run.threads.iter().find(|(_, thread)| match &thread.state {
+        ThreadState::Thinking(open) => open.step == step,
+        ThreadState::Ready
+        | ThreadState::BackingOff { .. }
+        | ThreadState::Calling(_)
+        | ThreadState::Answered(_)
+        | ThreadState::Done(_) => false,
+    })
+}
+
+pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(), Refused> {
+    let id = of_step(&draft.run, step).map(|(id, _)| id.clone()).ok_or(Refused::NotExpected)?;
+    draft.push(Event::StepFinished {
+        step,
+        stop: reply.stop,
+        usage: reply.usage,
+        micros: reply.micros,
+        text: reply.text.clone(),
+        calls: reply.calls.iter().map(|asked| asked.call.clone()).collect(),
+    });
+    call::admit(draft, step, reply);
+    match reply.stop {
+        Stop::End | Stop::ToolUse => {
+            if matches!(draft.run.phase, Phase::Critiquing(_)) {
+                critiquing::answered(draft, &id, reply);
+            }
+        }
+        Stop::Truncated => truncated(draft, &id),
+        Stop::Refused | Stop::Filtered => {
+            let message = reply.head.chars().take(QUOTE_MAX).collect();
+            ending::stop(draft, StopReason::Fail(FailReason::ModelRefused { message }));
+        }
+    }
+    Ok(())
+}
+
+fn truncated(draft: &mut Draft, id: &SubtaskId) {
+    let in_a_row = draft.run.threads.get(id).map_or(0, |thread| thread.truncations);
+    if in_a_row >= draft.run.limits.truncations {
+        ending::stop(draft, StopReason::Fail(FailReason::Truncated { in_a_row }));
+    } else {
+        draft.push(Event::Noticed { subtask: id.clone(), text: prompt::TRUNCATED.into() });
+    }
+}
+
+pub(super) fn failed(
+    draft: &mut Draft,
+    step: u32,
+    kind: StepTrouble,
+    message: &str,
+    retry_after_ms: Option<u64>,
+) -> Result<(), Refused> {
+    let (_, thread) = of_step(&draft.run, step).ok_or(Refused::NotExpected)?;
+    let attempts = thread.attempts + 1;
+    let lasting = match kind {
+        StepTrouble::Permanent => true,
+        StepTrouble::Transient | StepTrouble::RateLimited | StepTrouble::TimedOut | StepTrouble::Lost => {
+            false
+        }
+    };
+    let patience = retry_after_ms.is_some_and(|wait| wait > RETRY_AFTER_MAX_MS);
+    let gives_up = lasting || patience || attempts >= draft.run.limits.attempts;
+    let wait = backoff(&draft.run.seed, step, attempts).max(retry_after_ms.unwrap_or(0));
+    let retry_at: Option<Millis> = (!gives_up).then(|| draft.now.plus(wait));
+    let why = StepFailure { kind, message: message.into() };
+    draft.push(Event::StepFailed { step, why, retry_at });
+    if gives_up {
+        let message = message.chars().take(QUOTE_MAX).collect();
+        ending::stop(draft, StopReason::Halt(HaltReason::ModelUnavailable { message }));
+    }
+    Ok(())
+}
+
+/// Full jitter, from the run's own chance: U(0, min(30 s, 0.5 s · 2ʳ)).
+fn backoff(seed: &str, step: u32, attempt: u32) -> u64 {
+    let doubled = BACKOFF_FIRST_MS.saturating_mul(1 << attempt.min(16));
+    let cap = doubled.min(BACKOFF_MAX_MS);
+    let draw = Digest::of_parts(&[b"backoff", seed.as_bytes(), &step.to_be_bytes()]);
+    let draw = draw.0.iter().take(8).fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
+    draw % (cap + 1)
+}
+
+pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
+    for (id, thread) in &run.threads {
+        match &thread.state {
+            ThreadState::Thinking(open) => effects.push(ask_model(run, id, thread, open.step)),
+            // Nothing is started before the pause is over, so a moment that passed would spin.
+            ThreadState::BackingOff { .. } if run.paused || run.stopping.is_some() => {}
+            ThreadState::BackingOff { until } => effects.push(Effect::WakeAt { at: *until }),
+            ThreadState::Calling(_) => call::due(run, thread, effects),
+            ThreadState::Ready | ThreadState::Answered(_) | ThreadState::Done(_) => {}
+        }
+    }
+}
+
+fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, step: u32) -> Effect {
+    let purpose = purpose(run, id);
+    let critic = matches!(purpose, Purpose::Critique(_));
+    Effect::CallModel {
+        step,
+        purpose,
+        attempt: thread.attempts + 1,
+        model: run.task.model.clone(),
+        messages: thread.messages.clone(),
+        tools: if critic { std::sync::Arc::new([]) } else { run.tools.clone() },
+        schema: critic.then(prompt::diagnosis_schema),
+        output_tokens: run.limits.output_tokens,
+        timeout_ms: run.limits.model_ms,
+    }
+}
+
+/// The last thing said, for those who finish a conversation.
+pub(super) fn answer(text: &Payload) -> ThreadState {
+    ThreadState::Answered(text.clone())
+}

@@ -1,0 +1,228 @@
+//! What somebody wants, validated.
+//!
+//! A [`Task`] holds no setting that was not checked: [`parse`] is the way in, and
+//! reports every problem of a raw task at once ([`BadTask`]). Nothing here opens a
+//! file; whoever reads TOML, YAML or JSON hands over a [`serde_json::Value`].
+//!
+//! # The task file
+//!
+//! Shown as TOML; YAML and JSON use the same keys (`check`, `tool` and `plan` are
+//! lists of tables). Only `goal` and `model` are required.
+//!
+//! ```toml
+//! goal = "Make the tests pass"         # not blank, at most 64 KiB
+//! model = "scripted:model.yaml"        # kind:argument
+//! instructions = "Keep it short."      # at most 64 KiB
+//! evidence = ["calc.py"]               # read before acting; below the workspace, no `..`; at most 128
+//! review = "when-unchecked"            # or "always", "never": who agrees to the output
+//! on_failure = "rollback"              # or "keep": what happens to written files
+//! tools = ["read_file", "edit_file"]   # built-in tools as they are; at most 128
+//!
+//! [workspace]
+//! path = "project"                     # default "."
+//! mode = "in-place"                    # or "copy"
+//!
+//! [output]
+//! schema = { type = "object" }         # becomes the first check, "output schema"; at most 64 KiB, 64 levels
+//!
+//! [[check]]                            # at most 128, each with a name of its own
+//! name = "tests"
+//! command = ["python3", "-m", "unittest"]
+//! timeout_seconds = 120                # default 120, at most 3600
+//!
+//! [[tool]]                             # a built-in tool with other settings, or a command; at most 128
+//! name = "pay"
+//! command = ["./pay"]                  # makes it a command tool
+//! description = "Pays an invoice."     # required with command, at most 16 KiB
+//! schema = { type = "object" }         # required with command: its arguments
+//! probe = ["./paid"]                   # only with command: tells whether a call happened
+//! consent = "ask"                      # or "not-needed"
+//! repeat = "never"                     # or "freely", "with-same-key"
+//! timeout_seconds = 30                 # at most 3600
+//!
+//! [[plan]]                             # at most 256
+//! id = "read"                          # not "critique", not beginning with "repair-" or "critique-"
+//! goal = "Read the code"               # at most 16 KiB
+//! after = []                           # ids of sub-tasks that come first
+//!
+//! [limits]                             # all from 1, except those from 0
+//! steps = 50                           # model calls, at most 1000000
+//! tool_calls = 100                     # from 0 to 10000000
+//! tokens = 1000000                     # at most 1000000000000
+//! cost_usd = 5.0                       # from 0 to 1000000000, at most 6 decimals, kept exactly
+//! active_seconds = 3600                # at most 31536000, a year
+//! repairs = 4                          # from 0 to 1000
+//! parallel = 4                         # at most 64
+//! truncations = 3                      # at most 100
+//! attempts = 3                         # at most 100
+//! output_tokens = 4096                 # at most 10000000
+//! model_seconds = 300                  # at most 86400, a day
+//! approval_seconds = 604800            # at most 31536000
+//! ```
+//!
+//! A whole number may be written `50.0`, not `50.5`. Commands have 1 to 256 words
+//! of at most 8 KiB. Unknown and misplaced keys are refused.
+
+mod field;
+mod limits;
+mod parse;
+mod problem;
+mod section;
+pub mod suggest;
+#[cfg(test)]
+mod tests;
+
+pub use limits::parse_raise;
+pub use parse::{parse, plain};
+pub use problem::{BadTask, Problem};
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Limits, Price};
+use crate::plan::Plan;
+use crate::provenance::{Digest, canonical_value};
+use crate::quality::Check;
+use crate::tool::{Consent, Repeat, ToolSpec};
+
+/// A validated request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// What is wanted, in words.
+    pub goal: String,
+    /// Which model does it, as `kind:argument`.
+    pub model: String,
+    /// Standing instructions besides the goal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// Files of the workspace that are read before acting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+    /// The plan, when the task brings one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+    /// What must hold before anything is committed. Schema checks come first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+    /// Who agrees to the output.
+    pub review: Review,
+    /// What happens to written files when the run fails.
+    pub on_failure: OnFailure,
+    /// Bounds.
+    pub limits: Limits,
+    /// Tools the agent may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolChoice>,
+    /// Where it works.
+    pub workspace: Workspace,
+}
+
+/// Who must agree before an output is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Review {
+    /// Passing checks commit; without checks a person is asked. The default.
+    WhenUnchecked,
+    /// A person is always asked.
+    Always,
+    /// Nobody is asked, even if nothing was checked. Must be spelled out.
+    Never,
+}
+
+/// What happens to written files when a run fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// They are restored, last write first. The default.
+    Rollback,
+    /// They stay as they are.
+    Keep,
+}
+
+/// Where a run works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workspace {
+    /// The folder.
+    pub path: String,
+    /// On the folder itself, or on a copy.
+    pub mode: WorkspaceMode,
+}
+
+/// On what a run works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkspaceMode {
+    /// The folder itself.
+    InPlace,
+    /// A copy of its own, made when the run starts.
+    Copy,
+}
+
+/// A tool as the task asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolChoice {
+    /// Its name.
+    pub name: String,
+    /// A tool of the task's own; `None`: one of the built-in tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandTool>,
+    /// Overrides the tool's own rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Consent>,
+    /// Overrides the tool's own rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeat>,
+    /// Overrides the tool's own time limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// A tool that is a program: arguments as JSON on standard input, result on
+/// standard output, idempotency key in `BOWLINE_KEY`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandTool {
+    /// Program and arguments; no shell in between.
+    pub argv: Vec<String>,
+    /// What the model is told about it.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub schema: serde_json::Value,
+    /// A program that tells whether a call happened: exit 0 and its result on
+    /// standard output, exit 1 if it did not happen, anything else if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Vec<String>>,
+}
+
+/// Everything a run starts from; the first event of its journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submission {
+    /// The task.
+    pub task: Task,
+    /// The tools it gets, as declared at submission.
+    pub tools: Vec<ToolSpec>,
+    /// The caller's idempotency key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Chance for this run: 16 hexadecimal digits.
+    pub seed: String,
+    /// What the model costs.
+    #[serde(default)]
+    pub price: Price,
+    /// Hash of task and tools: resuming under others needs consent.
+    pub fingerprint: Digest,
+}
+
+impl Submission {
+    /// What a task and the tools it gets are recognised by, over restarts and
+    /// machines: the hash of their canonical JSON.
+    #[must_use]
+    pub fn fingerprint_of(task: &Task, tools: &[ToolSpec]) -> Digest {
+        // Neither can fail to serialise: no map has a key that is no text.
+        let task = serde_json::to_value(task).unwrap_or_default();
+        let tools = serde_json::to_value(tools).unwrap_or_default();
+        Digest::of_parts(&[
+            b"submission",
+            canonical_value(&task).as_bytes(),
+            canonical_value(&tools).as_bytes(),
+        ])
+    }
+}

@@ -1,0 +1,274 @@
+//! Raw task in, validated [`Task`] or every problem out.
+//!
+//! Reading goes on after a problem, so that one look at the report mends the
+//! whole file. Nothing here opens a file: paths are checked for their form only.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::field::{Field, Table};
+use super::limits::{self, Bound};
+use super::problem::{BadTask, Problems, quoted};
+use super::section::Section;
+use super::{CommandTool, OnFailure, Review, Task, ToolChoice, Workspace, WorkspaceMode};
+use crate::budget::Limits;
+use crate::id::{SubtaskId, ToolName};
+use crate::plan::{Plan, SUBTASKS_MAX, Subtask};
+use crate::quality::{Check, CheckHow};
+use crate::tool::{Consent, Repeat};
+
+/// Longest goal and longest instructions, in bytes.
+const GOAL_MAX: usize = 64 * 1024;
+/// Longest goal of a sub-task and longest description of a tool, in bytes.
+const NOTE_MAX: usize = 16 * 1024;
+/// Longest path, in bytes.
+const PATH_MAX: usize = 4096;
+/// Longest `model`, in bytes.
+const MODEL_MAX: usize = 512;
+/// Longest name of a check, in bytes.
+const NAME_MAX: usize = 128;
+/// Most entries of `evidence`, of `check`, and of `tools` and `tool` each.
+const ENTRIES_MAX: usize = 128;
+/// How long a check may take when it does not say.
+const CHECK_TIMEOUT_MS: u64 = 120_000;
+/// The name of the check that `[output]` becomes.
+const OUTPUT_CHECK: &str = "output schema";
+
+const TIMEOUT: Bound = Bound::seconds("timeout_seconds", 3600);
+
+/// Reads a raw task, as it came out of TOML, YAML or JSON.
+pub fn parse(raw: &Value) -> Result<Task, BadTask> {
+    let problems = Problems::default();
+    let task = Field::whole(raw, &problems).table(Section::Top).map(|top| read(&top));
+    problems.settle(task)
+}
+
+/// The task that is nothing but a goal.
+pub fn plain(goal: &str, model: &str) -> Result<Task, BadTask> {
+    parse(&json!({ "goal": goal, "model": model }))
+}
+
+fn read(top: &Table<'_>) -> Task {
+    let goal = top.require("goal", "say what is wanted, as in goal = \"Make the tests pass\"");
+    let text = |field: Field<'_>| field.text(GOAL_MAX).map(str::to_owned);
+    let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
+    Task {
+        goal: goal.and_then(text).unwrap_or_default(),
+        model: model(top),
+        instructions: top.get("instructions").and_then(text),
+        evidence: top.get("evidence").map(|field| evidence(&field)).unwrap_or_default(),
+        review: top
+            .get("review")
+            .and_then(|field| {
+                field.one_of(&[
+                    ("when-unchecked", Review::WhenUnchecked),
+                    ("always", Review::Always),
+                    ("never", Review::Never),
+                ])
+            })
+            .unwrap_or(Review::WhenUnchecked),
+        on_failure: top
+            .get("on_failure")
+            .and_then(|field| field.one_of(&[("rollback", OnFailure::Rollback), ("keep", OnFailure::Keep)]))
+            .unwrap_or(OnFailure::Rollback),
+        tools: tools(top),
+        workspace: workspace(section("workspace", Section::Workspace)),
+        checks: checks(top, section("output", Section::Output)),
+        plan: top.get("plan").and_then(|field| plan(&field)),
+        limits: section("limits", Section::Limits).map_or_else(Limits::default, |table| limits::read(&table)),
+    }
+}
+
+fn model(top: &Table<'_>) -> String {
+    let remedy = "write kind:argument, as in model = \"scripted:model.yaml\"";
+    let Some(field) = top.require("model", remedy) else { return String::new() };
+    let Some(text) = field.text(MODEL_MAX) else { return String::new() };
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_kind = |kind: &str| !kind.is_empty() && kind.chars().all(is_word);
+    let fits =
+        text.split_once(':').is_some_and(|(kind, argument)| is_kind(kind) && !argument.trim().is_empty());
+    if !fits || text.chars().any(char::is_control) {
+        field.wrong(format!("{} names no model", quoted(text)), remedy);
+    }
+    text.into()
+}
+
+fn evidence(field: &Field<'_>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut paths = Vec::new();
+    for item in field.list(ENTRIES_MAX).into_iter().flatten() {
+        let Some(path) = item.text(PATH_MAX) else { continue };
+        if leaves_the_workspace(path) {
+            item.wrong(
+                format!("{} leaves the workspace", quoted(path)),
+                "write a path below the workspace, without `..`",
+            );
+        }
+        if !seen.insert(path) {
+            item.wrong(format!("{} is named twice", quoted(path)), "name it once");
+        }
+        paths.push(path.to_owned());
+    }
+    paths
+}
+
+/// Judged by form alone, for both kinds of separators: the tools guard the rest.
+fn leaves_the_workspace(path: &str) -> bool {
+    let has_drive = matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+    path.starts_with(['/', '\\']) || has_drive || path.split(['/', '\\']).any(|part| part == "..")
+}
+
+fn workspace(table: Option<Table<'_>>) -> Workspace {
+    let get = |key: &str| table.as_ref().and_then(|table| table.get(key));
+    let modes = [("copy", WorkspaceMode::Copy), ("in-place", WorkspaceMode::InPlace)];
+    Workspace {
+        path: get("path")
+            .and_then(|field| field.text(PATH_MAX).map(str::to_owned))
+            .unwrap_or_else(|| ".".into()),
+        mode: get("mode").and_then(|field| field.one_of(&modes)).unwrap_or(WorkspaceMode::InPlace),
+    }
+}
+
+fn checks(top: &Table<'_>, output: Option<Table<'_>>) -> Vec<Check> {
+    let schema = output
+        .and_then(|output| output.require("schema", "give a JSON Schema, or leave `[output]` out"))
+        .and_then(|field| field.schema())
+        .map(|schema| Check { name: OUTPUT_CHECK.into(), how: CheckHow::Schema(schema) });
+    let mut names = BTreeSet::new();
+    if top.get("output").is_some() {
+        names.insert(OUTPUT_CHECK.to_owned());
+    }
+    let tables = top.get("check").map(|field| field.tables(Section::Check, ENTRIES_MAX)).unwrap_or_default();
+    let commands: Vec<_> = tables.iter().filter_map(|table| check(table, &mut names)).collect();
+    schema.into_iter().chain(commands).collect()
+}
+
+fn check(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<Check> {
+    let name = table.require("name", "say what people call it, as in name = \"tests\"");
+    let command =
+        table.require("command", "say what to run, as in command = [\"python3\", \"-m\", \"unittest\"]");
+    let timeout = table.get("timeout_seconds").and_then(|field| field.amount(&TIMEOUT));
+    let argv = command.and_then(|field| field.argv());
+    let name = name.and_then(|field| {
+        let name = field.text(NAME_MAX)?;
+        if !names.insert(name.into()) {
+            field.wrong(format!("another check is called {}", quoted(name)), "give each check its own name");
+        }
+        Some(name.to_owned())
+    });
+    let how = CheckHow::Command { argv: argv?, timeout_ms: timeout.unwrap_or(CHECK_TIMEOUT_MS) };
+    Some(Check { name: name?, how })
+}
+
+fn tools(top: &Table<'_>) -> Vec<ToolChoice> {
+    let mut names = BTreeSet::new();
+    let plain = top.get("tools").and_then(|field| field.list(ENTRIES_MAX)).unwrap_or_default();
+    let plain = plain.iter().filter_map(|field| {
+        let name = tool_name(field, &mut names)?;
+        Some(ToolChoice { name, command: None, consent: None, repeat: None, timeout_ms: None })
+    });
+    let mut choices: Vec<_> = plain.collect();
+    let tables = top.get("tool").map(|field| field.tables(Section::Tool, ENTRIES_MAX)).unwrap_or_default();
+    choices.extend(tables.iter().filter_map(|table| tool(table, &mut names)));
+    choices
+}
+
+fn tool(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<ToolChoice> {
+    let name = table
+        .require("name", "say what the model calls it, as in name = \"pay\"")
+        .and_then(|field| tool_name(&field, names));
+    let consents = [("ask", Consent::Ask), ("not-needed", Consent::NotNeeded)];
+    let repeats =
+        [("freely", Repeat::Freely), ("with-same-key", Repeat::WithSameKey), ("never", Repeat::Never)];
+    let choice = ToolChoice {
+        name: String::new(),
+        command: command_tool(table),
+        consent: table.get("consent").and_then(|field| field.one_of(&consents)),
+        repeat: table.get("repeat").and_then(|field| field.one_of(&repeats)),
+        timeout_ms: table.get("timeout_seconds").and_then(|field| field.amount(&TIMEOUT)),
+    };
+    Some(ToolChoice { name: name?, ..choice })
+}
+
+fn command_tool(table: &Table<'_>) -> Option<CommandTool> {
+    let Some(command) = table.get("command") else {
+        for key in ["description", "schema", "probe"] {
+            if let Some(field) = table.get(key) {
+                field.wrong(
+                    format!("`{key}` is for tools with a `command`; a built-in tool brings its own"),
+                    "remove it, or give the tool a `command`",
+                );
+            }
+        }
+        return None;
+    };
+    let argv = command.argv();
+    let description = table
+        .require("description", "tell the model what the tool does")
+        .and_then(|field| field.text(NOTE_MAX).map(str::to_owned));
+    let schema = table
+        .require("schema", "give the JSON Schema of its arguments, as in schema = { type = \"object\" }")
+        .and_then(|field| field.schema());
+    let probe = table.get("probe").and_then(|field| field.argv());
+    Some(CommandTool { argv: argv?, description: description?, schema: schema?, probe })
+}
+
+fn tool_name(field: &Field<'_>, names: &mut BTreeSet<String>) -> Option<String> {
+    let name = field.text(NAME_MAX)?;
+    if let Err(bad) = ToolName::parse(name) {
+        field.wrong(bad.to_string(), "give it another name");
+        return None;
+    }
+    if !names.insert(name.into()) {
+        field.wrong(
+            format!("another tool is called {}", quoted(name)),
+            "name each tool once, in `tools` or in `[[tool]]`",
+        );
+    }
+    Some(name.into())
+}
+
+fn plan(field: &Field<'_>) -> Option<Plan> {
+    let mark = field.problems.count();
+    let tables = field.tables(Section::Plan, SUBTASKS_MAX);
+    let subtasks: Vec<_> = tables.iter().filter_map(subtask).collect();
+    if field.problems.count() > mark {
+        // A plan with holes would be refused for waiting on what could not be read.
+        return None;
+    }
+    let plan = Plan::new(subtasks);
+    if let Err(bad) = &plan {
+        field.wrong(bad.to_string(), "mend the sub-tasks, or leave `plan` out");
+    }
+    plan.ok()
+}
+
+fn subtask(table: &Table<'_>) -> Option<Subtask> {
+    let id = table
+        .require("id", "name the sub-task, as in id = \"read\"")
+        .and_then(|field| own_subtask_id(&field));
+    let goal = table
+        .require("goal", "say what the sub-task must achieve")
+        .and_then(|field| field.text(NOTE_MAX).map(str::to_owned));
+    let after = table.get("after").and_then(|field| field.list(SUBTASKS_MAX)).unwrap_or_default();
+    let after: Vec<_> = after.iter().filter_map(subtask_id).collect();
+    Some(Subtask { id: id?, goal: goal?, after })
+}
+
+fn own_subtask_id(field: &Field<'_>) -> Option<SubtaskId> {
+    let id = subtask_id(field)?;
+    if ["repair-", "critique-"].iter().any(|ours| id.as_str().starts_with(ours)) || id.as_str() == "critique"
+    {
+        field.wrong(format!("{id} is a name Bowline uses itself"), "give the sub-task another id");
+    }
+    Some(id)
+}
+
+fn subtask_id(field: &Field<'_>) -> Option<SubtaskId> {
+    let id = SubtaskId::parse(field.text(NAME_MAX)?);
+    if let Err(bad) = &id {
+        field.wrong(bad.to_string(), "give the sub-task another id");
+    }
+    id.ok()
+}

@@ -1,0 +1,82 @@
+//! What the core knows of a tool: what it is called, what it may do to the
+//! world, and what may be done when nobody knows whether it happened.
+//!
+//! The shell owns the implementations; a run carries the [`ToolSpec`]s it was
+//! submitted with, so a later build cannot change the rules of a running run.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::ToolName;
+use crate::message::Payload;
+use crate::provenance::Digest;
+
+/// What a tool does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Touch {
+    /// Looks only; may run beside anything.
+    Read,
+    /// Changes files of the workspace, and prepares an image to undo it.
+    Write,
+    /// Runs something whose changes are not known beforehand.
+    Exec,
+}
+
+/// May this call be made again when we do not know whether it happened?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repeat {
+    /// Twice is as good as once.
+    Freely,
+    /// The other side removes duplicates by the idempotency key.
+    WithSameKey,
+    /// Never by itself: probe, or ask a person.
+    Never,
+}
+
+/// Must a person agree before each call?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consent {
+    /// The call waits for a person.
+    Ask,
+    /// The task says it may go ahead.
+    NotNeeded,
+}
+
+/// A tool as a run knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// What the model calls it.
+    pub name: ToolName,
+    /// What the model is told about it.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub schema: Value,
+    /// What it does to the world.
+    pub touch: Touch,
+    /// What to do when in doubt.
+    pub repeat: Repeat,
+    /// Whether a person is asked first.
+    pub consent: Consent,
+    /// Whether the shell can find out if a call happened.
+    #[serde(default)]
+    pub probes: bool,
+    /// After this long the call is ended.
+    pub timeout_ms: u64,
+}
+
+/// How a file looks before and after a call that writes it.
+///
+/// Made by the shell just before the intent is journalled, so that the bytes to
+/// restore are durable before the file changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileImage {
+    /// Path below the workspace.
+    pub path: String,
+    /// Content before; `None` when there was no file.
+    pub before: Option<Payload>,
+    /// Hash of the content after; the call is done exactly when it is there.
+    pub after: Digest,
+}

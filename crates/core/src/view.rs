@@ -1,0 +1,439 @@
+//! Read models folded from events: what listings, reports and provenance show.
+//!
+//! Nothing here is a source of truth; all of it can be made again from a journal.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Spend;
+use crate::event::{
+    Ask, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement, Subject,
+    Verdict,
+};
+use crate::id::{ActionId, Millis, RunId, ToolName};
+use crate::message::Payload;
+use crate::provenance::Digest;
+use crate::quality::{CheckOutcome, Diagnosis};
+
+/// Version of the provenance record's shape.
+pub const PROVENANCE: u16 = 1;
+
+/// Where a result comes from, down to the bytes. Stored as canonical JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// [`PROVENANCE`]
+    pub version: u16,
+    /// The run.
+    pub run: RunId,
+    /// When it was submitted.
+    pub submitted_at: Millis,
+    /// When this record was made.
+    pub made_at: Millis,
+    /// What was asked.
+    pub goal: String,
+    /// Hash of task and tools.
+    pub fingerprint: Option<Digest>,
+    /// Which model did it.
+    pub model: String,
+    /// Hash of the plan.
+    pub plan: Option<Digest>,
+    /// What was read first.
+    pub evidence: Vec<EvidenceRef>,
+    /// Every tool call, in order.
+    pub calls: Vec<CallRef>,
+    /// Every model call, in order.
+    pub steps: Vec<StepRef>,
+    /// Every check, in order.
+    pub checks: Vec<CheckRef>,
+    /// Every diagnosis that led to a repair.
+    pub repairs: Vec<Diagnosis>,
+    /// Who agreed to what.
+    pub approvals: Vec<ApprovalRef>,
+    /// What it took.
+    pub spend: Spend,
+    /// Tokens by phase.
+    pub tokens_by_phase: BTreeMap<String, u64>,
+    /// Hashes of the output's parts.
+    pub output: Vec<Digest>,
+    /// Hash of the last record before the commit.
+    pub head: Digest,
+}
+
+/// A file that was read as evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceRef {
+    /// Its path.
+    pub path: String,
+    /// SHA-256 of its bytes.
+    pub sha256: Digest,
+}
+
+/// A model call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRef {
+    /// Which.
+    pub step: u32,
+    /// What for.
+    pub purpose: Purpose,
+    /// Hash of the exact request.
+    pub request: Digest,
+    /// Hash of what it said, if it answered.
+    pub reply: Option<Digest>,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRef {
+    /// Which.
+    pub action: ActionId,
+    /// The tool.
+    pub tool: ToolName,
+    /// Hash of the canonical arguments.
+    pub args: Digest,
+    /// How often it was started.
+    pub attempts: u32,
+    /// How it went; `None` while nobody knows.
+    pub outcome: Option<Outcome>,
+    /// Hash of what the model read.
+    pub output: Option<Digest>,
+    /// The file it changed.
+    pub file: Option<String>,
+    /// Hash of that file's content afterwards.
+    pub file_sha256: Option<Digest>,
+}
+
+/// A check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRef {
+    /// Which verification.
+    pub round: u32,
+    /// Its name.
+    pub name: String,
+    /// Whether it passed.
+    pub passed: bool,
+    /// Hash of what it printed.
+    pub log: Digest,
+}
+
+/// An answered question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalRef {
+    /// About what.
+    pub subject: Subject,
+    /// Hash of what was asked about.
+    pub binds: Digest,
+    /// The answer.
+    pub verdict: Verdict,
+}
+
+impl Provenance {
+    /// Nothing known yet but the run.
+    #[must_use]
+    pub fn new(run: &RunId) -> Self {
+        Self {
+            version: PROVENANCE,
+            run: run.clone(),
+            submitted_at: Millis(0),
+            made_at: Millis(0),
+            goal: String::new(),
+            fingerprint: None,
+            model: String::new(),
+            plan: None,
+            evidence: Vec::new(),
+            calls: Vec::new(),
+            steps: Vec::new(),
+            checks: Vec::new(),
+            repairs: Vec::new(),
+            approvals: Vec::new(),
+            spend: Spend::default(),
+            tokens_by_phase: BTreeMap::new(),
+            output: Vec::new(),
+            head: Digest::ZERO,
+        }
+    }
+
+    /// Takes note of one event.
+    pub fn note(&mut self, event: &Event, at: Millis) {
+        match event {
+            Event::Submitted(submission) => {
+                self.submitted_at = at;
+                self.goal.clone_from(&submission.task.goal);
+                self.model.clone_from(&submission.task.model);
+                self.fingerprint = Some(submission.fingerprint);
+            }
+            Event::Planned { sha256, .. } => self.plan = Some(*sha256),
+            Event::Retrieved { evidence, .. } => {
+                let refs = evidence.iter();
+                self.evidence =
+                    refs.map(|item| EvidenceRef { path: item.path.clone(), sha256: item.sha256 }).collect();
+            }
+            Event::StepStarted { step, purpose, request, .. } => self.steps.push(StepRef {
+                step: *step,
+                purpose: purpose.clone(),
+                request: *request,
+                reply: None,
+            }),
+            Event::StepFinished { step, usage, text, .. } => self.reply(*step, usage.total(), text),
+            Event::CallStarted { .. }
+            | Event::CallFinished { .. }
+            | Event::CallSettled { .. }
+            | Event::CallRefused { .. } => self.note_call(event),
+            Event::Checked { round, result } => self.checks.push(CheckRef {
+                round: *round,
+                name: result.name.clone(),
+                passed: result.outcome.is_pass(),
+                log: result.log.digest(),
+            }),
+            Event::Diagnosed { diagnosis, .. } => self.repairs.push(diagnosis.clone()),
+            Event::ApprovalSettled { subject, binds, verdict } => self.approvals.push(ApprovalRef {
+                subject: *subject,
+                binds: *binds,
+                verdict: verdict.clone(),
+            }),
+            Event::Claimed { .. }
+            | Event::Decomposed { .. }
+            | Event::SubtaskStarted { .. }
+            | Event::StepFailed { .. }
+            | Event::ApprovalRequested { .. }
+            | Event::CallInDoubt { .. }
+            | Event::Noticed { .. }
+            | Event::SubtaskFinished { .. }
+            | Event::Acted { .. }
+            | Event::Verified { .. }
+            | Event::RepairStarted { .. }
+            | Event::Repaired { .. }
+            | Event::Stopping { .. }
+            | Event::RollbackStarted { .. }
+            | Event::Restored { .. }
+            | Event::Paused { .. }
+            | Event::Resumed { .. }
+            | Event::SignalRefused { .. }
+            | Event::Ended { .. } => {}
+        }
+    }
+
+    fn reply(&mut self, step: u32, tokens: u64, text: &Payload) {
+        let Some(found) = self.steps.iter_mut().rev().find(|known| known.step == step) else { return };
+        found.reply = Some(text.digest());
+        let phase = match &found.purpose {
+            Purpose::Act(id) if id.as_str().starts_with("repair-") => "repairing",
+            Purpose::Act(_) => "acting",
+            Purpose::Critique(_) => "critiquing",
+        };
+        let sum = self.tokens_by_phase.entry(phase.into()).or_default();
+        *sum = sum.saturating_add(tokens);
+    }
+
+    fn note_call(&mut self, event: &Event) {
+        if let Event::CallStarted { action, tool, args, attempt, image, .. } = event {
+            if let Some(known) = self.call(*action) {
+                known.attempts = *attempt;
+                return;
+            }
+            self.calls.push(CallRef {
+                action: *action,
+                tool: tool.clone(),
+                args: *args,
+                attempts: *attempt,
+                outcome: None,
+                output: None,
+                file: image.as_ref().map(|image| image.path.clone()),
+                file_sha256: image.as_ref().map(|image| image.after),
+            });
+        }
+        if let Event::CallFinished { action, outcome, output, .. } = event
+            && let Some(known) = self.call(*action)
+        {
+            known.outcome = Some(*outcome);
+            known.output = Some(output.digest());
+        }
+        if let Event::CallSettled { action, settlement: Settlement::Happened { output }, .. } = event
+            && let Some(known) = self.call(*action)
+        {
+            known.outcome = Some(Outcome::Ok);
+            known.output = Some(output.digest());
+        }
+    }
+
+    fn call(&mut self, action: ActionId) -> Option<&mut CallRef> {
+        self.calls.iter_mut().rev().find(|known| known.action == action)
+    }
+}
+
+/// One line about an event, for people. Texts are left out; names, numbers and
+/// reasons stay.
+#[must_use]
+#[expect(clippy::too_many_lines, reason = "an exhaustive match that only words things")]
+pub fn line(event: &Event) -> String {
+    match event {
+        Event::Submitted(submission) => format!("submitted: {}", first_line(&submission.task.goal)),
+        Event::Claimed { epoch, worker } => format!("claimed by {worker}, epoch {epoch}"),
+        Event::Planned { plan, .. } => match plan.subtasks() {
+            [_] => "planned: one sub-task".into(),
+            several => format!("planned: {} sub-tasks", several.len()),
+        },
+        Event::Decomposed { order, .. } => {
+            let names: Vec<&str> = order.iter().map(crate::id::SubtaskId::as_str).collect();
+            format!("decomposed: {}", names.join(", "))
+        }
+        Event::Retrieved { evidence, .. } if evidence.is_empty() => "retrieved: no evidence named".into(),
+        Event::Retrieved { evidence, .. } => {
+            let names: Vec<String> =
+                evidence.iter().map(|item| format!("{} ({})", item.path, item.sha256.short())).collect();
+            format!("retrieved: {}", names.join(", "))
+        }
+        Event::SubtaskStarted { subtask, .. } => format!("{subtask} begins"),
+        Event::StepStarted { step, purpose: Purpose::Act(id), .. } => {
+            format!("step {step}: asks the model ({id})")
+        }
+        Event::StepStarted { step, purpose: Purpose::Critique(_), .. } => {
+            format!("step {step}: asks the critic")
+        }
+        Event::StepFinished { step, usage, calls, stop, .. } => {
+            let wants: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
+            let wants =
+                if wants.is_empty() { String::new() } else { format!(", wants {}", wants.join(", ")) };
+            format!("step {step}: {} after {} tokens{wants}", stop_word(*stop), usage.total())
+        }
+        Event::StepFailed { step, why, retry_at } => {
+            let then = if retry_at.is_some() { ", tries again" } else { "" };
+            format!("step {step}: no answer ({}){then}", why.message)
+        }
+        Event::CallRefused { action, why, message } => {
+            format!("{action}: refused ({}): {}", refusal_word(*why), first_line(message))
+        }
+        Event::ApprovalRequested { subject, binds, .. } => {
+            format!("{subject}: waits for a person (content {})", binds.short())
+        }
+        Event::ApprovalSettled { subject, verdict, .. } => match verdict {
+            Verdict::Approved { by } => format!("{subject}: approved by {by}"),
+            Verdict::Denied { by, reason } => format!("{subject}: denied by {by}: {reason}"),
+            Verdict::Expired => format!("{subject}: nobody answered in time"),
+        },
+        Event::CallStarted { action, tool, attempt, image, .. } => {
+            let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+            let file = image.as_ref().map_or(String::new(), |image| format!(" {}", image.path));
+            format!("{action}: {tool}{file}{again}")
+        }
+        Event::CallFinished { action, outcome, duration_ms, .. } => {
+            format!("{action}: {} in {duration_ms} ms", outcome_word(*outcome))
+        }
+        Event::CallInDoubt { action, why, ask } => {
+            let why = match why {
+                Doubt::Crash => "the process died",
+                Doubt::Cancelled => "the run was cancelled",
+                Doubt::LostReply => "no reply came",
+            };
+            let ask = match ask {
+                Ask::Probe => "its probe is asked",
+                Ask::Person => "a person must decide",
+            };
+            format!("{action}: in doubt, {why}; {ask}")
+        }
+        Event::CallSettled { action, settlement, by } => {
+            let how = match settlement {
+                Settlement::Happened { .. } => "it happened",
+                Settlement::DidNotHappen => "it did not happen, so it is made now",
+                Settlement::GivenUp { .. } => "given up, never repeated",
+            };
+            format!("{action}: settled by {by}: {how}")
+        }
+        Event::Noticed { subtask, text } => format!("{subtask} is told: {}", first_line(text)),
+        Event::SubtaskFinished { subtask, .. } => format!("{subtask} done"),
+        Event::Acted { .. } => "acted: verification begins".into(),
+        Event::Checked { result, .. } => match &result.outcome {
+            CheckOutcome::Passed => format!("check {}: passed", result.name),
+            CheckOutcome::Failed(failures) => format!("check {}: failed ({})", result.name, failures.len()),
+            CheckOutcome::CouldNotRun(why) => format!("check {}: could not run: {why}", result.name),
+        },
+        Event::Verified { finding, round, .. } => match finding {
+            Finding::Passed => format!("verified, round {round}: everything passed"),
+            Finding::NothingToCheck => "verified: nothing to check".into(),
+            Finding::SchemaFailed => format!("verified, round {round}: does not fit its schema"),
+            Finding::ChecksFailed => format!("verified, round {round}: checks failed"),
+        },
+        Event::Diagnosed { diagnosis, .. } => format!("diagnosed: {}", first_line(&diagnosis.summary)),
+        Event::RepairStarted { round } => format!("repair {round} begins"),
+        Event::Repaired { round, .. } => format!("repair {round} done"),
+        Event::Stopping { .. } => "stopping".into(),
+        Event::RollbackStarted { .. } => "rolling back".into(),
+        Event::Restored { action, outcome } => match outcome {
+            RestoreOutcome::Restored => format!("{action}: file restored"),
+            RestoreOutcome::AlreadyAsBefore => format!("{action}: nothing to restore"),
+            RestoreOutcome::ChangedSince => format!("{action}: changed since by somebody else, left alone"),
+            RestoreOutcome::Failed(why) => format!("{action}: could not be restored: {why}"),
+        },
+        Event::Paused { by } => format!("paused by {by}"),
+        Event::Resumed { by, .. } => format!("resumed by {by}"),
+        Event::SignalRefused { by, why } => format!("{by} was refused: {why}"),
+        Event::Ended { ending, .. } => ending_line(ending),
+    }
+}
+
+/// One line about an ending.
+#[must_use]
+pub fn ending_line(ending: &Ending) -> String {
+    use crate::event::{FailReason, HaltReason};
+    match ending {
+        Ending::Committed { provenance, .. } => {
+            format!("committed, provenance {}", provenance.digest().short())
+        }
+        Ending::Failed { why, .. } => match why {
+            FailReason::EvidenceMissing { path, message } => format!("failed: evidence {path}: {message}"),
+            FailReason::RepairsExhausted { rounds } => {
+                format!("failed: the checks still fail after {rounds} repairs")
+            }
+            FailReason::Truncated { in_a_row } => format!("failed: {in_a_row} cut replies in a row"),
+            FailReason::ModelRefused { message } => {
+                format!("failed: the model refused: {}", first_line(message))
+            }
+            FailReason::OutputDenied { by, reason } => format!("failed: output denied by {by}: {reason}"),
+            FailReason::ApprovalExpired => "failed: nobody answered in time".into(),
+        },
+        Ending::Halted { why } => match why {
+            HaltReason::Cancelled { by } => format!("halted: cancelled by {by}"),
+            HaltReason::LimitReached { limit, wanted, allowed } => {
+                format!("halted: {} would be {wanted}, allowed are {allowed}", limit.word())
+            }
+            HaltReason::ModelUnavailable { message } => {
+                format!("halted: the model is unavailable: {}", first_line(message))
+            }
+        },
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() <= 100 { line.into() } else { line.chars().take(99).chain(['…']).collect() }
+}
+
+fn stop_word(stop: crate::message::Stop) -> &'static str {
+    use crate::message::Stop;
+    match stop {
+        Stop::End | Stop::ToolUse => "answered",
+        Stop::Truncated => "cut off",
+        Stop::Refused => "refused",
+        Stop::Filtered => "filtered",
+    }
+}
+
+fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "done",
+        Outcome::Error => "error",
+        Outcome::TimedOut => "timed out",
+        Outcome::Cancelled => "cancelled",
+    }
+}
+
+fn refusal_word(why: Refusal) -> &'static str {
+    match why {
+        Refusal::UnknownTool => "unknown tool",
+        Refusal::BadArguments => "bad arguments",
+        Refusal::Truncated => "cut off",
+        Refusal::Unprepared => "cannot work",
+        Refusal::Denied => "not allowed",
+        Refusal::Cancelled => "cancelled",
+    }
+}
