@@ -1,0 +1,40 @@
+//! The conformance suite of models, run on the scripted double.
+
+use std::sync::Arc;
+
+use bowline_models::conformance::{Subject, check};
+use serde_json::json;
+
+use crate::{main_script, reply, request, user};
+
+#[tokio::test(start_paused = true)]
+async fn the_scripted_double_keeps_every_promise_of_a_model() {
+    let model = main_script(json!([
+        {"say": "two calls", "stream": 3, "calls": [{"tool": "a"}, {"tool": "b"}]},
+        {"say": "cut of", "stop": "truncated", "calls": [{"tool": "a", "raw_args": "{\"pa"}]},
+        {"say": "never", "stall": "forever"},
+    ]));
+    let subject = Subject {
+        model: Arc::new(model),
+        with_calls: request(vec![user("go")]),
+        truncated: request(vec![user("go"), reply("1")]),
+        slow: request(vec![user("go"), reply("1"), reply("2")]),
+    };
+    assert_eq!(check(&subject).await, Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_whose_cut_reply_does_not_say_so_is_found_out() {
+    let model = main_script(json!([
+        {"say": "two calls", "calls": [{"tool": "a"}, {"tool": "b"}]},
+        {"say": "whole"},
+    ]));
+    let subject = Subject {
+        model: Arc::new(model),
+        with_calls: request(vec![user("go")]),
+        truncated: request(vec![user("go"), reply("1")]),
+        slow: request(vec![user("go")]),
+    };
+    let broken = check(&subject).await.unwrap_err();
+    assert_eq!(broken, "broken promise: a reply that hit the limit says truncated");
+}
