@@ -1,0 +1,60 @@
+//! File work on the blocking pool, ended when its caller is gone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Longest time the file work around a call (evidence, undo) may take.
+pub(crate) const FILE_WORK_MAX: Duration = Duration::from_secs(120);
+
+/// Tells long file work that nobody waits for it any more.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// True once the caller is gone.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// File work did not come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotDone {
+    /// It took too long.
+    TimedOut,
+    /// It broke: a bug.
+    Broke,
+}
+
+impl NotDone {
+    pub(crate) fn message(self, limit: Duration) -> String {
+        match self {
+            Self::TimedOut => format!("ended after {} s: the time is up", limit.as_secs()),
+            Self::Broke => "the tool broke off with an internal error".to_owned(),
+        }
+    }
+}
+
+/// Runs blocking work with a deadline.
+pub(crate) async fn run<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce(&StopFlag) -> T + Send + 'static,
+) -> Result<T, NotDone> {
+    let raised = RaisedOnDrop(StopFlag::default());
+    let flag = raised.0.clone();
+    let task = tokio::task::spawn_blocking(move || work(&flag));
+    match tokio::time::timeout(limit, task).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(_)) => Err(NotDone::Broke),
+        Err(_) => Err(NotDone::TimedOut),
+    }
+}
+
+struct RaisedOnDrop(StopFlag);
+
+impl Drop for RaisedOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,142 @@
+//! Tools: what an agent can do to its workspace, and the rules it does it by.
+//!
+//! A [`Registry`] holds the tools of a task; [`Registry::examine`] decides whether
+//! a call a model asked for can run at all. File tools go through the path guard
+//! of [`Workspace`]; programs run without a shell, in a process group of their
+//! own that never outlives the call. [`check`] makes acceptance checks,
+//! [`restore`] undoes a write, [`evidence`] reads what a task names.
+//!
+//! Invariants
+//! - Nothing here decides policy: who may call what is the core's business.
+//! - No file outside the workspace is opened by a file tool, whatever the path,
+//!   the links in it, or what is swapped while it is resolved.
+//! - File work runs on the blocking pool and stops soon after its caller is gone.
+
+mod arguments;
+mod background;
+pub mod check;
+pub mod evidence;
+mod files;
+mod output;
+mod program;
+mod registry;
+pub mod restore;
+mod schema;
+mod workspace;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bowline_core::event::Outcome;
+use bowline_core::id::{ActionId, RunId};
+use bowline_core::input::Returned;
+use bowline_core::provenance::Digest;
+use bowline_core::tool::{FileImage, Repeat, ToolSpec};
+use serde_json::Value;
+
+pub use output::{OUTPUT_MAX, cap_output};
+pub use program::UNSANDBOXED_WARNING;
+pub use registry::{BadTools, Registry};
+pub use workspace::{
+    BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
+    Workspace, copy_tree,
+};
+
+/// Something a model can ask for.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// What the tool is and what rules it runs by.
+    fn spec(&self) -> &ToolSpec;
+
+    /// For tools that write: how the file looks before and would look after.
+    /// Changes nothing. The error says why the call cannot work.
+    async fn prepare(&self, args: &Value, ctx: &CallContext) -> Result<Option<PreparedWrite>, String> {
+        let _ = (args, ctx);
+        Ok(None)
+    }
+
+    /// Makes the call. Dropping the future ends it.
+    async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput;
+
+    /// Finds out whether a call happened.
+    async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {
+        let _ = (args, ctx);
+        Probed::Unknown
+    }
+}
+
+/// A write that is ready to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedWrite {
+    /// Path below the workspace.
+    pub path: String,
+    /// The content before; `None` when there is no file.
+    pub before: Option<Vec<u8>>,
+    /// The content after.
+    pub after: Vec<u8>,
+}
+
+/// What a call knows of its surroundings.
+#[derive(Clone, Debug)]
+pub struct CallContext {
+    /// Where it works.
+    pub workspace: Workspace,
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Which action it is.
+    pub action: ActionId,
+    /// Idempotency key, the same for every attempt.
+    pub key: Digest,
+    /// The epoch of the worker that makes it.
+    pub epoch: u64,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// The file it changes, as journalled.
+    pub image: Option<FileImage>,
+    /// After this long it is ended.
+    pub timeout: Duration,
+}
+
+/// What a tool gives back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// How it went.
+    pub how: Returned,
+    /// The whole output; what the model reads of it is for the caller to cap.
+    pub text: String,
+}
+
+impl ToolOutput {
+    /// It did what it was asked.
+    #[must_use]
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self { how: Returned::Known(Outcome::Ok), text: text.into() }
+    }
+
+    /// It did not; the text says why.
+    #[must_use]
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { how: Returned::Known(Outcome::Error), text: text.into() }
+    }
+
+    /// It was ended by its deadline: a known outcome only for a call that may be repeated.
+    #[must_use]
+    pub fn timed_out(repeat: Repeat, text: impl Into<String>) -> Self {
+        let how = match repeat {
+            Repeat::Freely | Repeat::WithSameKey => Returned::Known(Outcome::TimedOut),
+            Repeat::Never => Returned::Unknown,
+        };
+        Self { how, text: text.into() }
+    }
+}
+
+/// What a probe found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probed {
+    /// It happened, with this result.
+    Happened(String),
+    /// It did not happen.
+    DidNotHappen,
+    /// The probe cannot tell.
+    Unknown,
+}

@@ -1,0 +1,90 @@
+//! A tool of the task's own: a program that reads its arguments as JSON and
+//! prints its result.
+
+use async_trait::async_trait;
+use bowline_core::id::ToolName;
+use bowline_core::input::Returned;
+use bowline_core::task::CommandTool;
+use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
+use serde_json::Value;
+
+use super::{Ended, Program, Ran};
+use crate::{CallContext, Probed, Tool, ToolOutput};
+
+const COMMAND_TOOL_MS: u64 = 30_000;
+
+/// A tool exits so when it cannot tell whether it did its work (`EX_TEMPFAIL`).
+const EXIT_UNKNOWN: i32 = 75;
+
+/// The rules of such a tool, before the task changes them: the careful ones.
+pub(crate) fn command_spec(name: ToolName, command: &CommandTool) -> ToolSpec {
+    ToolSpec {
+        name,
+        description: command.description.clone(),
+        schema: command.schema.clone(),
+        touch: Touch::Exec,
+        repeat: Repeat::Never,
+        consent: Consent::Ask,
+        probes: command.probe.is_some(),
+        timeout_ms: COMMAND_TOOL_MS,
+    }
+}
+
+/// The tool.
+pub(crate) struct CommandCall {
+    spec: ToolSpec,
+    argv: Vec<String>,
+    probe: Option<Vec<String>>,
+}
+
+impl CommandCall {
+    pub(crate) fn new(spec: ToolSpec, command: &CommandTool) -> Self {
+        Self { spec, argv: command.argv.clone(), probe: command.probe.clone() }
+    }
+
+    async fn start(argv: &[String], args: &Value, ctx: &CallContext) -> Result<Ran, String> {
+        let variables = vec![
+            ("BOWLINE_KEY", ctx.key.to_string()),
+            ("BOWLINE_RUN", ctx.run.to_string()),
+            ("BOWLINE_ACTION", ctx.action.to_string()),
+            ("BOWLINE_EPOCH", ctx.epoch.to_string()),
+            ("BOWLINE_ATTEMPT", ctx.attempt.to_string()),
+        ];
+        let input = args.to_string().into_bytes();
+        Program { argv, folder: ctx.workspace.root(), variables, input, limit: ctx.timeout }.run().await
+    }
+}
+
+#[async_trait]
+impl Tool for CommandCall {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput {
+        let ran = match Self::start(&self.argv, &args, ctx).await {
+            Ok(ran) => ran,
+            Err(problem) => return ToolOutput::error(problem),
+        };
+        match (ran.ended, self.spec.repeat) {
+            (Ended::Exited(0), _) => ToolOutput::ok(ran.output),
+            // What must not be repeated may have happened.
+            (Ended::Killed(_) | Ended::Exited(EXIT_UNKNOWN), Repeat::Never) => {
+                ToolOutput { how: Returned::Unknown, text: ran.transcript(ctx.timeout) }
+            }
+            (Ended::Exited(_) | Ended::Killed(_), _) => ToolOutput::error(ran.transcript(ctx.timeout)),
+            (Ended::TimedOut | Ended::Lost, repeat) => {
+                ToolOutput::timed_out(repeat, ran.transcript(ctx.timeout))
+            }
+        }
+    }
+
+    async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {
+        let Some(probe) = &self.probe else { return Probed::Unknown };
+        match Self::start(probe, &args, ctx).await {
+            Ok(Ran { ended: Ended::Exited(0), output, .. }) => Probed::Happened(output),
+            Ok(Ran { ended: Ended::Exited(1), .. }) => Probed::DidNotHappen,
+            Ok(_) | Err(_) => Probed::Unknown,
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Programs: run without a shell, bounded in time and output, never outliving
+//! the call.
+//!
+//! A program gets a process group of its own. When it exits, when its time is up
+//! or when the caller drops the future, the whole group is killed; when we are
+//! killed, the program dies with us. Its
+//! environment holds nothing but what is listed in [`environment`].
+//!
+//! Not held yet: a child that leaves the group (`setsid`) escapes the kill, and
+//! the program may do whatever the user may do. See [`UNSANDBOXED_WARNING`].
+
+mod capture;
+mod command;
+mod command_tool;
+mod tether;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{Child, ChildStdin, Command};
+
+use capture::Capture;
+
+pub(crate) use command::RunCommand;
+pub(crate) use command_tool::{CommandCall, command_spec};
+
+/// What a person should know before programs run: for the command line to print.
+pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed: they run with your rights, outside the workspace \
+too, and can use the network; give consent only to commands you would run yourself";
+
+/// What is kept of each output stream while a program runs.
+const STREAM_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How long is waited for pipes to close once the program is gone.
+const DRAIN_MAX: Duration = Duration::from_secs(2);
+
+/// A program to run.
+#[derive(Debug)]
+pub(crate) struct Program<'a> {
+    /// Program and arguments.
+    pub(crate) argv: &'a [String],
+    /// Where it runs.
+    pub(crate) folder: &'a Path,
+    /// Variables besides the usual ones.
+    pub(crate) variables: Vec<(&'static str, String)>,
+    /// What it reads.
+    pub(crate) input: Vec<u8>,
+    /// After this long it is killed.
+    pub(crate) limit: Duration,
+}
+
+/// A program that ran.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// How it ended.
+    pub(crate) ended: Ended,
+    /// Its standard output.
+    pub(crate) output: String,
+    /// Its standard error.
+    pub(crate) errors: String,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// By itself, with this code.
+    Exited(i32),
+    /// Killed by this signal, not by us.
+    Killed(i32),
+    /// Killed by us: its time was up.
+    TimedOut,
+    /// Nobody knows: the system would not tell.
+    Lost,
+}
+
+impl Ended {
+    /// In words, for the last line of an output.
+    pub(crate) fn in_words(self, limit: Duration) -> String {
+        match self {
+            Self::Exited(code) => format!("[exit code {code}]"),
+            Self::Killed(signal) => format!("[killed by signal {signal}]"),
+            Self::TimedOut => format!("[killed after {} s: the time was up]", limit.as_secs_f64()),
+            Self::Lost => "[it is not known how it ended]".to_owned(),
+        }
+    }
+}
+
+impl Ran {
+    /// Everything it printed and how it ended.
+    pub(crate) fn transcript(&self, limit: Duration) -> String {
+        let mut text = self.output.clone();
+        let mut line = |line: &str| {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(line);
+        };
+        if !self.errors.is_empty() {
+            line("[standard error]\n");
+            line(&self.errors);
+        }
+        line(&self.ended.in_words(limit));
+        text
+    }
+}
+
+impl Program<'_> {
+    /// Runs it to its end, or to ours. The error is why it could not start.
+    pub(crate) async fn run(self) -> Result<Ran, String> {
+        let mut child = self.spawn()?;
+        let mut group = Group::of(&child);
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (mut output, mut errors) = (Capture::new(STREAM_BYTES_MAX), Capture::new(STREAM_BYTES_MAX));
+        let ended = {
+            let mut pipes = pin!(async {
+                tokio::join!(feed(stdin, &self.input), output.fill(stdout), errors.fill(stderr));
+            });
+            let mut closed = false;
+            let exit = tokio::time::timeout(self.limit, async {
+                loop {
+                    tokio::select! {
+                        () = &mut pipes, if !closed => closed = true,
+                        status = child.wait() => return status,
+                    }
+                }
+            });
+            let exit = exit.await;
+            group.kill();
+            if !closed {
+                // A child that left the group may hold the pipes open for ever.
+                let _ = tokio::time::timeout(DRAIN_MAX, pipes).await;
+            }
+            match exit {
+                Ok(status) => ended(status),
+                Err(_) => {
+                    let _ = tokio::time::timeout(DRAIN_MAX, child.wait()).await;
+                    Ended::TimedOut
+                }
+            }
+        };
+        Ok(Ran { ended, output: output.into_text(), errors: errors.into_text() })
+    }
+
+    fn spawn(&self) -> Result<Child, String> {
+        let (program, arguments) = self.argv.split_first().ok_or("the command is empty")?;
+        // A relative program with a folder in it is meant from where it runs.
+        let path = if program.contains('/') { self.folder.join(program) } else { program.into() };
+        let mut command = Command::new(path);
+        command
+            .args(arguments)
+            .current_dir(self.folder)
+            .env_clear()
+            .envs(environment())
+            .envs(self.variables.iter().map(|(name, value)| (*name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        tether::tie(&mut command);
+        command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no program {program:?}"),
+            _ => format!("{program:?} cannot be started: {error}"),
+        })
+    }
+}
+
+/// All a program gets to know of ours.
+fn environment() -> Vec<(&'static str, OsString)> {
+    let ours = |name: &str, otherwise: &str| std::env::var_os(name).unwrap_or_else(|| otherwise.into());
+    vec![
+        ("PATH", ours("PATH", "/usr/local/bin:/usr/bin:/bin")),
+        ("HOME", ours("HOME", "/")),
+        ("LANG", ours("LANG", "C.UTF-8")),
+        ("TMPDIR", ours("TMPDIR", "/tmp")),
+        ("TERM", "dumb".into()),
+    ]
+}
+
+async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        // A program that does not read its input is fine.
+        let _ = stdin.write_all(input).await;
+        let _ = stdin.shutdown().await;
+    }
+}
+
+fn ended(status: io::Result<ExitStatus>) -> Ended {
+    match status.map(|status| (status.code(), status.signal())) {
+        Ok((Some(code), _)) => Ended::Exited(code),
+        Ok((None, Some(signal))) => Ended::Killed(signal),
+        Ok((None, None)) | Err(_) => Ended::Lost,
+    }
+}
+
+/// A process group that is killed once: when told, or when dropped.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
+    }
+
+    fn kill(&mut self) {
+        if let Some(group) = self.0.take() {
+            // Gone already is what we want.
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,190 @@
+//! The workspace and its path guard: every file tool opens files through here.
+//!
+//! The root directory is opened once. A path is first judged as text
+//! ([`Workspace::resolve`]), then opened by the kernel *beneath* that directory
+//! (`openat2`), so neither links nor directories that are swapped meanwhile can
+//! lead outside. Writes go to a temporary file in the opened directory, are
+//! synced and renamed over the old file.
+//!
+//! Invariants
+//! - No path is opened by its absolute name.
+//! - `.git` and `.bowline` are never written, also not through a link.
+//! - Only regular files are read or written, and opening never blocks.
+
+mod copy;
+mod error;
+mod walk;
+mod write;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+pub use copy::{COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, copy_tree};
+pub use error::{BadWorkspace, PathError};
+pub(crate) use walk::{Found, Kind, Walk};
+pub(crate) use write::{Current, MissingParents, TempName};
+
+/// The largest file that is read or written, in bytes.
+pub const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// Directories that are never written.
+const PROTECTED: [&str; 2] = [".git", ".bowline"];
+
+/// How often the kernel may ask to try again because something moved meanwhile.
+const RACES_MAX: usize = 100;
+
+const READ_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+const DIRECTORY_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY);
+
+/// A folder an agent works in. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// The canonical path.
+    root: PathBuf,
+    /// The path as it was given, which may lead through links.
+    given: PathBuf,
+    dir: OwnedFd,
+}
+
+/// A path below a workspace, judged as text: no `..`, no NUL, relative.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InsidePath(String);
+
+impl InsidePath {
+    /// The path, with `/` between names and `.` for the workspace itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        if self.0.is_empty() { "." } else { &self.0 }
+    }
+
+    fn is_protected(&self) -> bool {
+        self.0.split('/').any(is_protected)
+    }
+}
+
+impl Workspace {
+    /// Opens a folder as a workspace.
+    pub fn open(path: &Path) -> Result<Self, BadWorkspace> {
+        let bad = |source| BadWorkspace::Unusable { path: path.to_owned(), source };
+        let given = std::path::absolute(path).map_err(bad)?;
+        let root = path.canonicalize().map_err(bad)?;
+        if !root.is_dir() {
+            return Err(BadWorkspace::NotAFolder { path: path.to_owned() });
+        }
+        let dir = rustix::fs::openat(CWD, &root, DIRECTORY_FLAGS, Mode::empty())
+            .map_err(|errno| bad(errno.into()))?;
+        Ok(Self { inner: Arc::new(Inner { root, given, dir }) })
+    }
+
+    /// The canonical path of the folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.inner.root
+    }
+
+    /// Judges a path as text. Absolute paths are fine if they lie in the workspace.
+    pub fn resolve(&self, raw: &str) -> Result<InsidePath, PathError> {
+        let path = shortened(raw);
+        if raw.is_empty() {
+            return Err(PathError::Empty);
+        }
+        if raw.contains('\0') {
+            return Err(PathError::Nul { path });
+        }
+        let relative = if raw.starts_with('/') {
+            let below = |root: &Path| Path::new(raw).strip_prefix(root).ok().map(Path::to_owned);
+            below(&self.inner.root).or_else(|| below(&self.inner.given)).ok_or(PathError::Outside { path })?
+        } else {
+            PathBuf::from(raw)
+        };
+        let mut names = Vec::new();
+        for component in relative.components() {
+            match component {
+                Component::Normal(name) => names.push(name.to_str().unwrap_or_default()),
+                Component::CurDir => {}
+                Component::ParentDir => return Err(PathError::Upward { path: shortened(raw) }),
+                Component::RootDir | Component::Prefix(_) => {
+                    return Err(PathError::Outside { path: shortened(raw) });
+                }
+            }
+        }
+        Ok(InsidePath(names.join("/")))
+    }
+
+    /// The bytes of a regular file, at most `max`. Blocks.
+    pub(crate) fn read(&self, path: &InsidePath, max: u64) -> Result<Vec<u8>, PathError> {
+        let file = File::from(self.open_beneath(path, READ_FLAGS)?);
+        read_regular(file, path.as_str(), max).map(|(bytes, _)| bytes)
+    }
+
+    /// Opens a directory of the workspace. Blocks.
+    pub(crate) fn directory(&self, path: &InsidePath) -> Result<OwnedFd, PathError> {
+        self.open_beneath(path, DIRECTORY_FLAGS)
+    }
+
+    fn open_beneath(&self, path: &InsidePath, flags: OFlags) -> Result<OwnedFd, PathError> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut errno = Errno::AGAIN;
+        for _ in 0..RACES_MAX {
+            match rustix::fs::openat2(&self.inner.dir, path.as_str(), flags, Mode::empty(), resolve) {
+                Ok(opened) => return Ok(opened),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(other) => {
+                    errno = other;
+                    break;
+                }
+            }
+        }
+        Err(PathError::from_errno(errno, path.as_str()))
+    }
+
+    /// Refuses a directory that really lies in `.git` or `.bowline`, whatever link led there.
+    fn refuse_protected(&self, dir: &OwnedFd, path: &InsidePath) -> Result<(), PathError> {
+        let real = |fd: &OwnedFd| {
+            let link = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
+            std::fs::read_link(link)
+                .map_err(|source| PathError::Io { path: path.as_str().to_owned(), source })
+        };
+        let (root, dir) = (real(&self.inner.dir)?, real(dir)?);
+        let below =
+            dir.strip_prefix(&root).map_err(|_| PathError::Outside { path: path.as_str().to_owned() })?;
+        let protected = below.components().any(|part| part.as_os_str().to_str().is_some_and(is_protected));
+        if protected { Err(PathError::Protected { path: path.as_str().to_owned() }) } else { Ok(()) }
+    }
+}
+
+/// Upper case too: some file systems do not tell the difference.
+fn is_protected(name: &str) -> bool {
+    PROTECTED.iter().any(|protected| name.eq_ignore_ascii_case(protected))
+}
+
+fn shortened(raw: &str) -> String {
+    raw.chars().take(200).collect()
+}
+
+/// Content and permission bits of an opened file, if it is a regular one.
+pub(crate) fn read_regular(file: File, path: &str, max: u64) -> Result<(Vec<u8>, Mode), PathError> {
+    let io = |source| PathError::Io { path: path.to_owned(), source };
+    let about = rustix::fs::fstat(&file).map_err(|errno| PathError::from_errno(errno, path))?;
+    if !rustix::fs::FileType::from_raw_mode(about.st_mode).is_file() {
+        return Err(PathError::NotAFile { path: path.to_owned() });
+    }
+    let mut bytes = Vec::new();
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > max {
+        return Err(PathError::TooLarge { path: path.to_owned(), max });
+    }
+    Ok((bytes, Mode::from_raw_mode(about.st_mode)))
+}

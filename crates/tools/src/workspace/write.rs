@@ -1,0 +1,214 @@
+//! Writing inside the guard: a place (opened directory and a name in it), what
+//! is there now, and the atomic replacement of it.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+
+use bowline_core::provenance::Digest;
+use bowline_core::tool::FileImage;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{FILE_BYTES_MAX, InsidePath, PathError, READ_FLAGS, Workspace, read_regular};
+
+/// How temporary files begin and end: they are hidden from listings and copies.
+const TEMP_PREFIX: &str = ".bowline-";
+const TEMP_SUFFIX: &str = ".tmp";
+
+/// Leftovers of at most so many earlier attempts are looked for.
+const ATTEMPTS_TIDIED: u32 = 8;
+
+/// What to do about directories that are not there yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MissingParents {
+    /// Make them.
+    Create,
+    /// Say so.
+    Leave,
+}
+
+/// Where a file is or would be.
+#[derive(Debug)]
+pub(crate) struct Place {
+    parent: OwnedFd,
+    name: String,
+    path: String,
+}
+
+/// What a file looks like now.
+#[derive(Debug)]
+pub(crate) struct Current {
+    /// Its content.
+    pub(crate) bytes: Vec<u8>,
+    mode: Mode,
+}
+
+impl Current {
+    /// The hash of the content.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of(&self.bytes)
+    }
+}
+
+/// The name of a temporary file: fixed per attempt of an action, so that a
+/// later attempt can remove what a killed process left.
+#[derive(Clone, Debug)]
+pub(crate) struct TempName {
+    stem: String,
+    attempt: u32,
+}
+
+impl TempName {
+    pub(crate) fn for_call(key: &Digest, attempt: u32) -> Self {
+        Self { stem: key.short(), attempt }
+    }
+
+    pub(crate) fn for_undo(image: &FileImage) -> Self {
+        let stem = Digest::of_parts(&[b"undo", image.path.as_bytes(), &image.after.0]).short();
+        Self { stem, attempt: 0 }
+    }
+
+    /// True for the names made here.
+    pub(crate) fn is_one(name: &str) -> bool {
+        name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
+    }
+
+    fn of_attempt(&self, attempt: u32) -> String {
+        format!("{TEMP_PREFIX}{}-{attempt}{TEMP_SUFFIX}", self.stem)
+    }
+
+    fn own(&self) -> String {
+        self.of_attempt(self.attempt)
+    }
+
+    fn to_tidy(&self) -> impl Iterator<Item = String> {
+        (self.attempt.saturating_sub(ATTEMPTS_TIDIED)..=self.attempt).map(|attempt| self.of_attempt(attempt))
+    }
+}
+
+impl Workspace {
+    /// Opens the directory of a file that may be written; `None` if it is not
+    /// there and shall not be made. Blocks.
+    pub(crate) fn place(
+        &self,
+        path: &InsidePath,
+        missing: MissingParents,
+    ) -> Result<Option<Place>, PathError> {
+        if path.is_protected() {
+            return Err(PathError::Protected { path: path.as_str().to_owned() });
+        }
+        let (parents, name) = path.0.rsplit_once('/').unwrap_or(("", &path.0));
+        if name.is_empty() {
+            return Err(PathError::NotAFile { path: path.as_str().to_owned() });
+        }
+        let Some(parent) = self.parent(parents, path, missing)? else { return Ok(None) };
+        Ok(Some(Place { parent, name: name.to_owned(), path: path.0.clone() }))
+    }
+
+    fn parent(
+        &self,
+        parents: &str,
+        path: &InsidePath,
+        missing: MissingParents,
+    ) -> Result<Option<OwnedFd>, PathError> {
+        let mut here = InsidePath(String::new());
+        let mut dir = self.directory(&here)?;
+        for name in parents.split('/').filter(|name| !name.is_empty()) {
+            here.0 = if here.0.is_empty() { name.to_owned() } else { format!("{}/{name}", here.0) };
+            dir = match (self.directory(&here), missing) {
+                (Ok(dir), _) => dir,
+                (Err(PathError::Missing { .. }), MissingParents::Leave) => return Ok(None),
+                (Err(PathError::Missing { .. }), MissingParents::Create) => {
+                    make_directory(&dir, name, path)?;
+                    self.directory(&here)?
+                }
+                (Err(error), _) => return Err(error),
+            };
+            // Before anything is made inside it.
+            self.refuse_protected(&dir, path)?;
+        }
+        Ok(Some(dir))
+    }
+}
+
+fn make_directory(parent: &OwnedFd, name: &str, path: &InsidePath) -> Result<(), PathError> {
+    match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(PathError::from_errno(errno, path.as_str())),
+    }
+    rustix::fs::fsync(parent).map_err(|errno| PathError::from_errno(errno, path.as_str()))
+}
+
+impl Place {
+    /// What is there now; `None` if nothing is. A link is not followed. Blocks.
+    pub(crate) fn current(&self) -> Result<Option<Current>, PathError> {
+        let flags = READ_FLAGS | OFlags::NOFOLLOW;
+        match rustix::fs::openat(&self.parent, &self.name, flags, Mode::empty()) {
+            Ok(opened) => {
+                let (bytes, mode) = read_regular(File::from(opened), &self.path, FILE_BYTES_MAX)?;
+                Ok(Some(Current { bytes, mode }))
+            }
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP) => Err(self.link()),
+            Err(errno) => Err(self.error(errno)),
+        }
+    }
+
+    /// Replaces the file, or makes it: wholly or not at all, durable when done. Blocks.
+    pub(crate) fn replace(&self, bytes: &[u8], temp: &TempName) -> Result<(), PathError> {
+        let mode = self.current()?.map(|current| current.mode);
+        for leftover in temp.to_tidy() {
+            match rustix::fs::unlinkat(&self.parent, &leftover, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(self.error(errno)),
+            }
+        }
+        let name = temp.own();
+        let done = self.write_temp(&name, bytes, mode).and_then(|()| {
+            rustix::fs::renameat(&self.parent, &name, &self.parent, &self.name)
+                .map_err(|errno| self.error(errno))
+        });
+        if done.is_err() {
+            // The error that counts is the first one; a leftover is tidied by the next attempt.
+            let _ = rustix::fs::unlinkat(&self.parent, &name, AtFlags::empty());
+        }
+        done?;
+        self.sync_directory()
+    }
+
+    /// Removes the file. Blocks.
+    pub(crate) fn remove(&self) -> Result<(), PathError> {
+        rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::empty())
+            .map_err(|errno| self.error(errno))?;
+        self.sync_directory()
+    }
+
+    fn write_temp(&self, name: &str, bytes: &[u8], mode: Option<Mode>) -> Result<(), PathError> {
+        let io = |source| PathError::Io { path: self.path.clone(), source };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.parent, name, flags, Mode::from_raw_mode(0o666))
+            .map_err(|errno| self.error(errno))?;
+        let mut file = File::from(opened);
+        file.write_all(bytes).map_err(io)?;
+        if let Some(mode) = mode {
+            let plain = mode & Mode::from_raw_mode(0o777);
+            rustix::fs::fchmod(&file, plain).map_err(|errno| self.error(errno))?;
+        }
+        file.sync_all().map_err(io)
+    }
+
+    fn sync_directory(&self) -> Result<(), PathError> {
+        rustix::fs::fsync(&self.parent).map_err(|errno| self.error(errno))
+    }
+
+    fn link(&self) -> PathError {
+        let target = rustix::fs::readlinkat(&self.parent, &self.name, Vec::new());
+        let target = target.map(|target| target.to_string_lossy().into_owned()).unwrap_or_default();
+        PathError::Link { path: self.path.clone(), target }
+    }
+
+    fn error(&self, errno: Errno) -> PathError {
+        PathError::from_errno(errno, &self.path)
+    }
+}
