@@ -1,0 +1,206 @@
+//! What can go wrong with a store, and what to do then.
+
+use std::path::PathBuf;
+
+use bowline_core::id::{RunId, WorkerId};
+use bowline_core::journal::BadRecord;
+use bowline_core::provenance::Digest;
+
+/// A store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process works on runs here.
+    #[error("{path} is in use by another worker ({holder})")]
+    InUse {
+        /// The lock file.
+        path: PathBuf,
+        /// What the lock file says of its holder.
+        holder: String,
+    },
+    /// Written by another version of Bowline.
+    #[error("{path} is a store of version {found}; this build reads version {expected}")]
+    Version {
+        /// The database.
+        path: PathBuf,
+        /// What it says.
+        found: i64,
+        /// What we read.
+        expected: i64,
+    },
+    /// Something else is there.
+    #[error("{path} is not a Bowline store")]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system says no.
+    #[error("cannot open {path}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// SQLite says no.
+    #[error("cannot open {path}: {message}")]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// A store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No such run.
+    #[error("there is no run {run}")]
+    NoRun {
+        /// Which.
+        run: RunId,
+    },
+    /// The key belongs to another request.
+    #[error("key {key:?} was used for another request, run {run}")]
+    KeyTaken {
+        /// The key.
+        key: String,
+        /// The run it made.
+        run: RunId,
+    },
+    /// The proposed id exists.
+    #[error("run {run} exists already")]
+    IdTaken {
+        /// Which.
+        run: RunId,
+    },
+    /// A live worker owns the run.
+    #[error("run {run} is being worked on by {worker}")]
+    Owned {
+        /// Which.
+        run: RunId,
+        /// By whom.
+        worker: WorkerId,
+    },
+    /// The run has not ended.
+    #[error("run {run} has not ended")]
+    NotEnded {
+        /// Which.
+        run: RunId,
+    },
+    /// The journal is damaged.
+    #[error(transparent)]
+    Damaged(#[from] BadRecord),
+    /// Content is missing.
+    #[error("content {sha256} is not in the store")]
+    NoBlob {
+        /// Which.
+        sha256: Digest,
+    },
+    /// Content does not match its name.
+    #[error("content {sha256} is damaged")]
+    BadBlob {
+        /// Which.
+        sha256: Digest,
+    },
+    /// The store was opened to look on.
+    #[error("this store was opened without the right to work on runs")]
+    Observer,
+    /// No room.
+    #[error("the disk is full")]
+    DiskFull,
+    /// A sync failed earlier; nothing is acknowledged any more.
+    #[error("the store stopped after a failed write: {message}")]
+    Poisoned {
+        /// What failed.
+        message: String,
+    },
+    /// The database or the disk says no.
+    #[error("the store cannot {action}: {message}")]
+    Database {
+        /// What was attempted.
+        action: &'static str,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// An append was refused. Nothing of it is in the store.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// Another worker claimed the run.
+    #[error("run {run} was taken over: epoch {ours} is stale")]
+    Fenced {
+        /// Which.
+        run: RunId,
+        /// The epoch shown.
+        ours: u64,
+    },
+    /// The journal goes on elsewhere.
+    #[error("run {run} has another event {seq}")]
+    Conflict {
+        /// Which.
+        run: RunId,
+        /// Where.
+        seq: u64,
+    },
+    /// Nobody knows whether it happened: ask again with the same fence.
+    #[error("no acknowledgement from the store")]
+    Unacknowledged,
+    /// Anything else.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl OpenError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::InUse { .. } => {
+                "stop the other worker, or leave it to it: reading and signalling work meanwhile"
+            }
+            Self::Version { .. } => "use the version of Bowline that wrote the store, or another directory",
+            Self::NotAStore { .. } => "name another directory, or move the file away",
+            Self::Io { .. } => "check that the directory can be made, read and written by this user",
+            Self::Database { .. } => "check the disk and the permissions of the directory, then try again",
+        }
+    }
+}
+
+impl StoreError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NoRun { .. } => "list the runs to find the right id",
+            Self::KeyTaken { .. } => "use another key, or submit exactly the request the key was used for",
+            Self::IdTaken { .. } => "submit again under a fresh id",
+            Self::Owned { .. } => "wait until its worker releases it or its lease runs out",
+            Self::NotEnded { .. } => "cancel the run first, or wait until it ends",
+            Self::Damaged(_) => "restore the store from a backup; the run is left as it was found",
+            Self::NoBlob { .. } | Self::BadBlob { .. } => {
+                "restore the store from a backup; the journal itself is kept"
+            }
+            Self::Observer => "open the store as a worker, once no other worker runs",
+            Self::DiskFull => "free some space and try again; nothing was written",
+            Self::Poisoned { .. } => {
+                "check the disk and start again: everything acknowledged is in the store"
+            }
+            Self::Database { .. } => "check the disk, then try again",
+        }
+    }
+}
+
+impl AppendError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Fenced { .. } => "stop working on the run: another worker has it",
+            Self::Conflict { .. } => "stop working on the run and claim it again",
+            Self::Unacknowledged => "repeat the append with the same fence",
+            Self::Store(error) => error.remedy(),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What only the inside can arrange: full disks, failed commits, groups.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+use bowline_core::message::Blob;
+use rusqlite::Connection;
+
+use super::*;
+use crate::EndingKind;
+
+fn open(dir: &tempfile::TempDir) -> SqliteStore {
+    SqliteStore::open(dir.path(), Role::Worker).unwrap()
+}
+
+/// A store whose commits fail once the flag is set.
+fn open_breakable(dir: &tempfile::TempDir) -> (SqliteStore, Arc<AtomicBool>) {
+    let mut store = open(dir);
+    let broken = Arc::new(AtomicBool::new(false));
+    let mut conn = schema::open_writer(&dir.path().join(DATABASE)).unwrap();
+    let flag = Arc::clone(&broken);
+    conn.commit_hook(Some(move || flag.load(Ordering::Relaxed))).unwrap();
+    store.writer = Writer::start(conn, Arc::new(Notify::new())).unwrap();
+    (store, broken)
+}
+
+async fn owned(store: &SqliteStore, name: &str) -> Fence {
+    let run = RunId::parse(name).unwrap();
+    let submission: Submission = serde_json::from_value(serde_json::json!({
+        "task": {
+            "goal": name, "model": "m", "review": "never", "on_failure": "keep",
+            "limits": bowline_core::budget::Limits::default(),
+            "workspace": { "path": "w", "mode": "in-place" },
+        },
+        "tools": [], "seed": "0", "fingerprint": Digest::ZERO,
+    }))
+    .unwrap();
+    store.submit(&run, submission, Millis(1)).await.unwrap();
+    let worker = WorkerId::parse("w").unwrap();
+    store.claim(&run, &worker, 1000, Millis(1)).await.unwrap().fence
+}
+
+fn batch(by: &str) -> Append {
+    Append {
+        at: Millis(2),
+        events: vec![Event::Paused { by: by.to_owned() }],
+        blobs: Vec::new(),
+        checkpoint: None,
+        summary: Summary::default(),
+        consumed: Vec::new(),
+    }
+}
+
+async fn inside<T: Send + 'static>(
+    store: &SqliteStore,
+    work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    store.writer.write("test", 0, work).await
+}
+
+/// Keeps the writer busy until the returned sender is dropped, so that
+/// whatever is handed in meanwhile lands in one group.
+async fn hold(store: &Arc<SqliteStore>) -> (mpsc::SyncSender<()>, tokio::task::JoinHandle<()>) {
+    let (entered, is_held) = tokio::sync::oneshot::channel();
+    let (release, wait) = mpsc::sync_channel::<()>(1);
+    let held = tokio::spawn({
+        let store = Arc::clone(store);
+        async move {
+            let wait_here = move |_: &Connection| {
+                entered.send(()).unwrap();
+                let _ = wait.recv();
+                Ok(())
+            };
+            inside(&store, wait_here).await.unwrap();
+        }
+    });
+    is_held.await.unwrap();
+    (release, held)
+}
+
+/// Polls a future once, so that it has handed in its job.
+async fn hand_in<F: Future>(job: &mut std::pin::Pin<&mut F>) {
+    let handed_in = std::future::poll_fn(|ctx| std::task::Poll::Ready(job.as_mut().poll(ctx).is_pending()));
+    assert!(handed_in.await);
+}
+
+#[tokio::test]
+async fn appends_that_wait_together_share_one_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&dir));
+    let mut fences = Vec::new();
+    for number in 0..40 {
+        fences.push(owned(&store, &format!("r{number}")).await);
+    }
+    let before = store.stats();
+    let (release, held) = hold(&store).await;
+    let mut waiting: Vec<_> =
+        fences.iter_mut().map(|fence| Box::pin(store.append(fence, batch("together")))).collect();
+    for append in &mut waiting {
+        hand_in(&mut append.as_mut()).await;
+    }
+    drop(release);
+    for append in waiting {
+        append.await.unwrap();
+    }
+    held.await.unwrap();
+    let after = store.stats();
+    assert_eq!(after.jobs - before.jobs, 41);
+    assert_eq!(after.commits - before.commits, 1);
+}
+
+#[tokio::test]
+async fn an_append_refused_inside_a_group_does_not_touch_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&dir));
+    let (mut one, mut two) = (owned(&store, "one").await, owned(&store, "two").await);
+    let mut stale = Fence { epoch: 0, ..one.clone() };
+    let mut conflicting = Fence { next_seq: 7, ..two.clone() };
+    let commits = store.stats().commits;
+    let (release, held) = hold(&store).await;
+    {
+        let mut first = std::pin::pin!(store.append(&mut one, batch("a")));
+        let mut refused = std::pin::pin!(store.append(&mut stale, batch("b")));
+        let mut clashing = std::pin::pin!(store.append(&mut conflicting, batch("c")));
+        let mut last = std::pin::pin!(store.append(&mut two, batch("d")));
+        hand_in(&mut first).await;
+        hand_in(&mut refused).await;
+        hand_in(&mut clashing).await;
+        hand_in(&mut last).await;
+        drop(release);
+        first.await.unwrap();
+        assert!(matches!(refused.await, Err(AppendError::Fenced { ours: 0, .. })));
+        assert!(matches!(clashing.await, Err(AppendError::Conflict { seq: 7, .. })));
+        last.await.unwrap();
+    }
+    held.await.unwrap();
+    assert_eq!(store.stats().commits, commits + 1);
+    for fence in [&one, &two] {
+        assert_eq!(store.records(&fence.run, 1, 9).await.unwrap().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_failed_commit_fails_the_whole_group_and_poisons_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, broken) = open_breakable(&dir);
+    let store = Arc::new(store);
+    let (mut one, mut two) = (owned(&store, "one").await, owned(&store, "two").await);
+    let start = one.clone();
+    let (release, held) = hold(&store).await;
+    {
+        let mut first = std::pin::pin!(store.append(&mut one, batch("a")));
+        let mut second = std::pin::pin!(store.append(&mut two, batch("b")));
+        hand_in(&mut first).await;
+        hand_in(&mut second).await;
+        broken.store(true, Ordering::Relaxed);
+        drop(release);
+        assert!(matches!(first.await, Err(AppendError::Store(StoreError::Poisoned { .. }))));
+        assert!(matches!(second.await, Err(AppendError::Store(StoreError::Poisoned { .. }))));
+    }
+    broken.store(false, Ordering::Relaxed);
+    assert!(held.await.is_err(), "the job that was held is lost too");
+    assert_eq!(one, start);
+    let later = store.append(&mut two, batch("b")).await;
+    assert!(matches!(later, Err(AppendError::Store(StoreError::Poisoned { .. }))), "{later:?}");
+    let signalled = store.remove(&one.run).await;
+    assert!(matches!(signalled, Err(StoreError::Poisoned { .. })), "{signalled:?}");
+    assert_eq!(store.row(&one.run).await.unwrap().next_seq, 2, "reading goes on");
+    drop(store);
+    let store = open(&dir);
+    let worker = WorkerId::parse("w").unwrap();
+    let mut fence = store.claim(&one.run, &worker, 1000, Millis(1)).await.unwrap().fence;
+    assert_eq!(fence.next_seq, 2);
+    store.append(&mut fence, batch("a")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_what_does_not_fit_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let mut fence = owned(&store, "one").await;
+    let pragma = |sql: String| {
+        move |conn: &Connection| conn.query_row(&sql, [], |row| row.get::<_, i64>(0)).map_err(trouble("ask"))
+    };
+    let limit = |pages: i64| pragma(format!("PRAGMA max_page_count = {pages}"));
+    let pages = inside(&store, pragma("PRAGMA page_count".to_owned())).await.unwrap();
+    inside(&store, limit(pages + 40)).await.unwrap();
+    let blob = Blob::new(vec![7; 100 * 512]);
+    let large = Append { blobs: vec![blob.clone()], ..batch("large") };
+    let refused = store.append(&mut fence, large.clone()).await;
+    assert!(matches!(refused, Err(AppendError::Store(StoreError::DiskFull))), "{refused:?}");
+    store.append(&mut fence, batch("small")).await.unwrap();
+    assert!(matches!(store.blob(blob.sha256).await, Err(StoreError::NoBlob { .. })));
+    inside(&store, limit(1_000_000)).await.unwrap();
+    store.append(&mut fence, large).await.unwrap();
+    assert_eq!(store.blob(blob.sha256).await.unwrap(), blob.bytes);
+}
+
+#[tokio::test]
+async fn a_transaction_sqlite_gave_up_loses_its_group_and_the_store_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&dir));
+    let mut fence = owned(&store, "one").await;
+    let start = fence.clone();
+    let (release, held) = hold(&store).await;
+    {
+        let mut append = std::pin::pin!(store.append(&mut fence, batch("a")));
+        // What SQLite does by itself when the disk fails in the middle.
+        let mut failing = std::pin::pin!(inside(&store, |conn| {
+            conn.execute_batch("ROLLBACK").map_err(trouble("give up"))?;
+            Err::<(), _>(StoreError::DiskFull)
+        }));
+        hand_in(&mut append).await;
+        hand_in(&mut failing).await;
+        drop(release);
+        assert!(matches!(append.await, Err(AppendError::Store(StoreError::DiskFull))));
+        assert!(matches!(failing.await, Err(StoreError::DiskFull)));
+    }
+    assert!(held.await.is_err());
+    assert_eq!(fence, start);
+    store.append(&mut fence, batch("a")).await.unwrap();
+    assert_eq!(store.row(&fence.run).await.unwrap().next_seq, 3);
+}
+
+#[tokio::test]
+async fn a_broken_savepoint_undoes_the_group_and_the_store_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let mut fence = owned(&store, "one").await;
+    let broken =
+        inside(&store, |conn| conn.execute_batch("RELEASE job").map_err(trouble("break the savepoint")));
+    assert!(matches!(broken.await, Err(StoreError::Database { .. })));
+    store.append(&mut fence, batch("a")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_caller_who_goes_away_finds_its_append_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&dir));
+    let mut fence = owned(&store, "one").await;
+    let (release, held) = hold(&store).await;
+    {
+        let mut append = Box::pin(store.append(&mut fence, batch("a")));
+        hand_in(&mut append.as_mut()).await;
+    }
+    drop(release);
+    held.await.unwrap();
+    assert_eq!(fence.next_seq, 2);
+    store.append(&mut fence, batch("a")).await.unwrap();
+    assert_eq!(store.row(&fence.run).await.unwrap().next_seq, 3);
+}
+
+#[tokio::test]
+async fn the_log_is_moved_into_the_database_before_it_grows_without_bound() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let mut fence = owned(&store, "one").await;
+    for number in 0..6_u8 {
+        let large = Append { blobs: vec![Blob::new(vec![number; 4 << 20])], ..batch("large") };
+        store.append(&mut fence, large).await.unwrap();
+    }
+    // The answer comes before the move, so the next answer waits for it.
+    let last = Append {
+        summary: Summary { ending: Some(EndingKind::Failed), ..Summary::default() },
+        ..batch("end")
+    };
+    store.append(&mut fence, last).await.unwrap();
+    assert!(store.stats().checkpoints >= 2, "{:?}", store.stats());
+    let log = std::fs::metadata(dir.path().join("store.db-wal")).unwrap().len();
+    assert!(log < 16 << 20, "the log has {log} bytes");
+    assert_eq!(store.remove(&fence.run).await.unwrap(), 6 * (4 << 20));
+}

@@ -1,0 +1,356 @@
+//! The one thread that writes, and the group commit it makes.
+//!
+//! It takes every job that waits, runs each inside its own savepoint, commits
+//! them with one sync and only then answers. A job that is refused undoes
+//! itself and nothing else. A commit that fails fails the whole group and
+//! poisons the store: after a failed sync nobody knows what the disk holds, so
+//! nothing is acknowledged any more.
+//!
+//! Nothing is encoded or hashed here; jobs arrive ready to be written.
+
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use super::schema::PAGE_BYTES;
+use super::trouble;
+use crate::{AppendError, StoreError};
+
+/// Jobs that may wait; more callers wait to hand theirs in.
+const QUEUE: usize = 1024;
+
+/// Most jobs in one commit.
+const GROUP_JOBS: usize = 1024;
+
+/// Most bytes of content in one commit, give or take the last job.
+const GROUP_BYTES: usize = 16 << 20;
+
+/// Length of the log after which it is moved into the database.
+const LOG_BYTES: i32 = 4 << 20;
+
+/// The same in pages.
+const LOG_PAGES: i32 = LOG_BYTES / PAGE_BYTES;
+
+/// How long a caller waits for an answer. Far beyond any healthy disk.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// What the writer has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Jobs that were committed or refused.
+    pub jobs: u64,
+    /// Commits, each with one sync.
+    pub commits: u64,
+    /// Times the log was moved into the database.
+    pub checkpoints: u64,
+}
+
+#[derive(Default)]
+struct Counters {
+    jobs: AtomicU64,
+    commits: AtomicU64,
+    checkpoints: AtomicU64,
+}
+
+/// An error a job may end in.
+pub(super) trait Failure: From<StoreError> + std::fmt::Display {
+    /// Nobody knows what came of the job.
+    fn unanswered(action: &'static str) -> Self;
+    /// Whether there was no room on the disk.
+    fn is_full(&self) -> bool;
+}
+
+impl Failure for StoreError {
+    fn unanswered(action: &'static str) -> Self {
+        Self::Database { action, message: "no answer from the writer".to_owned() }
+    }
+
+    fn is_full(&self) -> bool {
+        matches!(self, Self::DiskFull)
+    }
+}
+
+impl Failure for AppendError {
+    fn unanswered(_action: &'static str) -> Self {
+        Self::Unacknowledged
+    }
+
+    fn is_full(&self) -> bool {
+        matches!(self, Self::Store(StoreError::DiskFull))
+    }
+}
+
+/// Hands jobs to the thread; joins it when dropped.
+pub(super) struct Writer {
+    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+    poison: Arc<OnceLock<String>>,
+    counters: Arc<Counters>,
+}
+
+impl Writer {
+    pub(super) fn start(mut conn: Connection, changed: Arc<Notify>) -> Result<Self, rusqlite::Error> {
+        let (sender, jobs) = mpsc::channel(QUEUE);
+        let poison = Arc::new(OnceLock::new());
+        let counters = Arc::new(Counters::default());
+        let log_pages = Arc::new(AtomicI32::new(0));
+        let seen = Arc::clone(&log_pages);
+        // Also turns SQLite's own checkpoints off: they would swallow errors.
+        conn.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
+            seen.store(pages, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let mut desk = Desk {
+            conn,
+            jobs,
+            changed,
+            poison: Arc::clone(&poison),
+            counters: Arc::clone(&counters),
+            log_pages,
+            checkpoint_at: LOG_PAGES,
+        };
+        let thread = std::thread::Builder::new()
+            .name("bowline-store".to_owned())
+            .spawn(move || desk.work())
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        Ok(Self { jobs: Some(sender), thread: Some(thread), poison, counters })
+    }
+
+    /// Runs `work` in the next commit; `Ok` means it is durable.
+    pub(super) async fn write<T, E, F>(&self, action: &'static str, bytes: usize, work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        if let Some(message) = self.poison.get() {
+            return Err(StoreError::Poisoned { message: message.clone() }.into());
+        }
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Errand { work: Some(work), bytes, outcome: None, reply });
+        let hand_in = async {
+            let jobs = self.jobs.as_ref().ok_or_else(|| E::unanswered(action))?;
+            jobs.send(job).await.map_err(|_| E::unanswered(action))?;
+            answer.await.map_err(|_| E::unanswered(action))?
+        };
+        tokio::time::timeout(ANSWER_WITHIN, hand_in).await.unwrap_or_else(|_| Err(E::unanswered(action)))
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        Stats {
+            jobs: self.counters.jobs.load(Ordering::Relaxed),
+            commits: self.counters.commits.load(Ordering::Relaxed),
+            checkpoints: self.counters.checkpoints.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // The thread finishes what was handed in, then sees the closed queue.
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been reported by the panic hook already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Something to be written, with somebody waiting for the answer.
+trait Job: Send {
+    fn bytes(&self) -> usize;
+    /// Writes. The loss counts only if SQLite gave up the whole group with it.
+    fn run(&mut self, conn: &Connection) -> Result<(), Loss>;
+    /// Tells what came of it, or that the whole group was lost.
+    fn answer(self: Box<Self>, loss: Option<&Loss>);
+}
+
+struct Errand<T, E, F> {
+    work: Option<F>,
+    bytes: usize,
+    outcome: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+impl<T, E, F> Job for Errand<T, E, F>
+where
+    T: Send,
+    E: Failure + Send,
+    F: FnOnce(&Connection) -> Result<T, E> + Send,
+{
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn run(&mut self, conn: &Connection) -> Result<(), Loss> {
+        self.outcome = self.work.take().map(|work| work(conn));
+        match &self.outcome {
+            Some(Err(error)) if error.is_full() => Err(Loss::Full),
+            Some(Err(error)) => Err(Loss::Undone(error.to_string())),
+            Some(Ok(_)) | None => Ok(()),
+        }
+    }
+
+    fn answer(self: Box<Self>, loss: Option<&Loss>) {
+        let said = match (loss, self.outcome) {
+            (None, Some(outcome)) => outcome,
+            (Some(loss), _) => Err(loss.error().into()),
+            (None, None) => Err(E::unanswered("write")),
+        };
+        // Whoever went away finds out by asking again with the same fence.
+        let _ = self.reply.send(said);
+    }
+}
+
+/// Why a whole group came to nothing.
+enum Loss {
+    /// It was rolled back cleanly; the store goes on.
+    Full,
+    Undone(String),
+    /// Nobody knows what the disk holds; the store stops.
+    Poison(String),
+}
+
+impl Loss {
+    fn error(&self) -> StoreError {
+        match self {
+            Self::Full => StoreError::DiskFull,
+            Self::Undone(message) => StoreError::Database { action: "write", message: message.clone() },
+            Self::Poison(message) => StoreError::Poisoned { message: message.clone() },
+        }
+    }
+
+    fn undone(error: &rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            _ => Self::Undone(error.to_string()),
+        }
+    }
+}
+
+/// What the thread owns.
+struct Desk {
+    conn: Connection,
+    jobs: mpsc::Receiver<Box<dyn Job>>,
+    changed: Arc<Notify>,
+    poison: Arc<OnceLock<String>>,
+    counters: Arc<Counters>,
+    log_pages: Arc<AtomicI32>,
+    checkpoint_at: i32,
+}
+
+impl Desk {
+    fn work(&mut self) {
+        while let Some(first) = self.jobs.blocking_recv() {
+            if let Some(message) = self.poison.get() {
+                first.answer(Some(&Loss::Poison(message.clone())));
+                continue;
+            }
+            let mut group = Vec::new();
+            let loss = self.commit(first, &mut group).err();
+            if let Some(Loss::Poison(message)) = &loss {
+                self.stop(message);
+            }
+            self.counters.jobs.fetch_add(group.len() as u64, Ordering::Relaxed);
+            for job in group {
+                job.answer(loss.as_ref());
+            }
+            self.changed.notify_waiters();
+            self.changed.notify_one();
+            self.shorten_log();
+        }
+    }
+
+    /// Runs and commits `first` and everything that waits behind it. Whatever
+    /// was taken from the queue is in `group` afterwards.
+    fn commit(&mut self, first: Box<dyn Job>, group: &mut Vec<Box<dyn Job>>) -> Result<(), Loss> {
+        if let Err(error) = self.say("BEGIN IMMEDIATE") {
+            group.push(first);
+            return Err(Loss::undone(&error));
+        }
+        let mut bytes = 0_usize;
+        let mut next = Some(first);
+        while let Some(mut job) = next.take() {
+            bytes = bytes.saturating_add(job.bytes());
+            let ran = self.run(&mut *job);
+            group.push(job);
+            ran?;
+            if group.len() < GROUP_JOBS && bytes < GROUP_BYTES {
+                next = self.jobs.try_recv().ok();
+            }
+        }
+        if let Err(error) = self.say("COMMIT") {
+            let message = error.to_string();
+            // Only tidies up; the store is finished whether this works or not.
+            let _ = self.say("ROLLBACK");
+            return Err(Loss::Poison(message));
+        }
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// One job in its savepoint.
+    fn run(&self, job: &mut dyn Job) -> Result<(), Loss> {
+        let undone = |error| self.abandon(&error);
+        self.say("SAVEPOINT job").map_err(undone)?;
+        match job.run(&self.conn) {
+            Ok(()) => self.say("RELEASE job").map_err(undone),
+            // SQLite may answer a full or failing disk by rolling everything
+            // back: nothing of the group is left then, and none of it was synced.
+            Err(loss) if self.conn.is_autocommit() => Err(loss),
+            Err(_) => self.say("ROLLBACK TO job").and_then(|()| self.say("RELEASE job")).map_err(undone),
+        }
+    }
+
+    /// Gives up the transaction; nothing of it was synced.
+    fn abandon(&self, error: &rusqlite::Error) -> Loss {
+        if self.conn.is_autocommit() || self.say("ROLLBACK").is_ok() {
+            Loss::undone(error)
+        } else {
+            Loss::Poison(error.to_string())
+        }
+    }
+
+    fn say(&self, sql: &'static str) -> rusqlite::Result<()> {
+        self.conn.prepare_cached(sql)?.execute([]).map(|_| ())
+    }
+
+    fn stop(&self, message: &str) {
+        // Only the first reason is kept; there is one thread, so it is ours.
+        let _ = self.poison.set(message.to_owned());
+    }
+
+    /// Moves the log into the database once it is long. Callers have their
+    /// answers by now, so nobody waits for this but the next group.
+    fn shorten_log(&mut self) {
+        let pages = self.log_pages.load(Ordering::Relaxed);
+        if pages < LOG_PAGES {
+            self.checkpoint_at = LOG_PAGES;
+        }
+        if pages < self.checkpoint_at || self.poison.get().is_some() {
+            return;
+        }
+        match self.conn.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
+            Ok(_) => {
+                self.counters.checkpoints.fetch_add(1, Ordering::Relaxed);
+            }
+            // Everything is safe in the log: later will do.
+            Err(error) if is_passing(&error) => {}
+            Err(error) => self.stop(&trouble("move the log into the database")(error).to_string()),
+        }
+        // A reader may have kept part of it: try again after as much more.
+        self.checkpoint_at = pages.saturating_add(LOG_PAGES);
+    }
+}
+
+fn is_passing(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull)
+    )
+}
