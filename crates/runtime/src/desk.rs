@@ -1,0 +1,358 @@
+//! The desk: one worker at one run. The loop of the whole runtime, on one screen.
+//!
+//! Nothing is shown to the world before it is durable: an effect is started only
+//! from a state whose events the store has acknowledged.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_core::effect::{Effect, EffectKey};
+use bowline_core::event::{Ending, Event, RestoreOutcome};
+use bowline_core::id::{Millis, WorkerId};
+use bowline_core::input::{CallResult, EvidenceGap, Input, ProbeFinding, Returned, What};
+use bowline_core::message::Payload;
+use bowline_core::quality::CheckOutcome;
+use bowline_core::run::{Run, STATE, Wait, decide};
+use bowline_store::{Append, AppendError, EndingKind, Fence, SignalId, StoreError, Summary};
+use tokio::sync::{Notify, watch};
+use tokio::task::{Id, JoinSet};
+
+use crate::engine::{Patience, Stopped};
+use crate::error::EngineError;
+use crate::hands::{Arrival, Hands};
+use crate::hub::Seen;
+use crate::images;
+
+/// How long a claim lasts without being renewed.
+pub(crate) const LEASE_MS: u64 = 30_000;
+/// How long work in flight may finish when the process is asked to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+/// Fewer events than this are never worth a checkpoint.
+const CHECKPOINT_EVENTS_MIN: u64 = 64;
+/// About what an event weighs in the journal, to compare with a checkpoint.
+const EVENT_BYTES: u64 = 300;
+/// How often an unacknowledged append is asked again.
+const ASK_AGAIN: u32 = 5;
+
+pub(crate) struct Desk {
+    run: Run,
+    fence: Fence,
+    hands: Hands,
+    patience: Patience,
+    bell: Arc<Notify>,
+    stop: watch::Receiver<bool>,
+    at_work: JoinSet<Option<Result<Arrival, StoreError>>>,
+    started: BTreeMap<EffectKey, tokio::task::AbortHandle>,
+    keys: BTreeMap<Id, EffectKey>,
+    checkpoint: LastCheckpoint,
+    renew_at: Millis,
+    /// Whether the journal knows of this claim: before, nothing may be started.
+    claimed: bool,
+}
+
+#[derive(Default)]
+struct LastCheckpoint {
+    seq: u64,
+    bytes: u64,
+}
+
+enum Next {
+    Arrived(Arrival),
+    Mail,
+    Tick,
+    Renew,
+    Stop,
+}
+
+impl Desk {
+    pub(crate) fn new(
+        run: Run,
+        fence: Fence,
+        hands: Hands,
+        patience: Patience,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        let bell = hands.hub.open_mailbox(&run.id);
+        let renew_at = hands.clock.now().plus(LEASE_MS / 3);
+        let checkpoint = LastCheckpoint { seq: run.seq, bytes: 0 };
+        Self {
+            run,
+            fence,
+            hands,
+            patience,
+            bell,
+            stop,
+            at_work: JoinSet::new(),
+            started: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            checkpoint,
+            renew_at,
+            claimed: false,
+        }
+    }
+
+    /// Works until the run has ended, waits for a person, or is asked to stop.
+    pub(crate) async fn work(mut self, worker: &WorkerId) -> Result<Stopped, EngineError> {
+        let outcome = self.work_to_a_stop(worker).await;
+        self.at_work.shutdown().await;
+        self.hands.hub.close_mailbox(&self.run.id);
+        let released = self.hands.store.release(&self.fence).await;
+        let stopped = outcome?;
+        match released {
+            Ok(()) | Err(AppendError::Fenced { .. }) => Ok(stopped),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn work_to_a_stop(&mut self, worker: &WorkerId) -> Result<Stopped, EngineError> {
+        // Mail first: it may reopen a halted run, which cannot be claimed before, or
+        // cancel one before anything of it is started again. What it allows is
+        // started under the new claim, or that would put it in doubt.
+        self.read_mail().await?;
+        if let Some(ending) = self.run.ending() {
+            return Ok(Stopped::Ended(ending.clone()));
+        }
+        let claimed = What::Claimed { epoch: self.fence.epoch, worker: worker.clone() };
+        self.claimed = true;
+        self.take_in(claimed.into(), &[]).await?;
+        loop {
+            if let Some(ending) = self.run.ending() {
+                return Ok(Stopped::Ended(ending.clone()));
+            }
+            if *self.stop.borrow() {
+                return self.drain().await;
+            }
+            self.start_due();
+            if self.patience == Patience::LeaveWhenWaiting && self.run.needs_person() {
+                return Ok(Stopped::Waiting(self.run.waits()));
+            }
+            match self.next().await? {
+                Next::Arrived(arrival) => {
+                    self.take_in(arrival, &[]).await?;
+                }
+                Next::Mail => self.read_mail().await?,
+                Next::Tick => {
+                    self.take_in(What::Tick.into(), &[]).await?;
+                }
+                Next::Renew => self.renew().await?,
+                Next::Stop => {}
+            }
+        }
+    }
+
+    /// Starts what is due and not in flight, ends what is no longer wanted.
+    fn start_due(&mut self) {
+        let due = self.run.due();
+        self.started.retain(|key, handle| {
+            let wanted = due.iter().any(|effect| effect.key() == *key);
+            if !wanted {
+                handle.abort();
+            }
+            wanted
+        });
+        for effect in due {
+            let key = effect.key();
+            if matches!(effect, Effect::WakeAt { .. }) || self.started.contains_key(&key) {
+                continue;
+            }
+            let handle = self.at_work.spawn(self.hands.clone().perform(effect));
+            self.keys.insert(handle.id(), key);
+            self.started.insert(key, handle);
+        }
+    }
+
+    async fn next(&mut self) -> Result<Next, EngineError> {
+        let now = self.hands.clock.now();
+        let wake = self.run.due().iter().filter_map(wake_time).min();
+        let tick = Duration::from_millis(wake.map_or(u64::MAX / 4, |at| at.since(now)));
+        let renew = Duration::from_millis(self.renew_at.since(now));
+        tokio::select! {
+            biased;
+            _ = self.stop.changed() => Ok(Next::Stop),
+            () = self.bell.notified() => Ok(Next::Mail),
+            Some(done) = self.at_work.join_next_with_id() => self.finished(done),
+            () = tokio::time::sleep(tick.min(Duration::from_secs(3600))), if wake.is_some() => Ok(Next::Tick),
+            () = tokio::time::sleep(renew) => Ok(Next::Renew),
+        }
+    }
+
+    fn finished(
+        &mut self,
+        done: Result<(Id, Option<Result<Arrival, StoreError>>), tokio::task::JoinError>,
+    ) -> Result<Next, EngineError> {
+        let (id, arrival) = match done {
+            Ok((id, arrival)) => (id, arrival),
+            Err(broken) => (broken.id(), None),
+        };
+        let Some(key) = self.keys.remove(&id) else { return Ok(Next::Tick) };
+        // An effect that was ended on purpose is no longer in `started`.
+        if self.started.remove(&key).is_none() {
+            return Ok(Next::Tick);
+        }
+        match arrival {
+            Some(arrival) => Ok(Next::Arrived(arrival?)),
+            None => Ok(Next::Arrived(broken_down(key).into())),
+        }
+    }
+
+    /// From what happened to a durable state, with the mail that is answered by
+    /// it. False when nothing followed.
+    async fn take_in(&mut self, mut arrival: Arrival, mail: &[SignalId]) -> Result<bool, EngineError> {
+        images::attach(&self.hands, &mut arrival).await?;
+        let hold = *self.stop.borrow() || !self.claimed;
+        let input = Input { now: self.hands.clock.now(), what: arrival.what, hold };
+        let Ok(events) = decide(&self.run, &input) else { return Ok(false) };
+        if events.is_empty() {
+            return Ok(false);
+        }
+        let at = input.now.max(self.run.now);
+        arrival.blobs.iter().for_each(|blob| self.hands.texts.keep(blob));
+        // The state is folded before the append is acknowledged, but nothing is
+        // started from it until then: an error below ends this desk.
+        events.iter().for_each(|event| self.run.apply(event, at));
+        let consumed = mail.to_vec();
+        let (blobs, checkpoint) = (arrival.blobs, self.worth_a_checkpoint());
+        let summary = summary(&self.run);
+        let shown = self.hands.hub.is_watched().then(|| events.clone());
+        self.append(Append { at, events, blobs, checkpoint, summary, consumed }).await?;
+        self.show(at, shown.unwrap_or_default());
+        Ok(true)
+    }
+
+    async fn append(&mut self, batch: Append) -> Result<(), EngineError> {
+        let mut tries = 0;
+        loop {
+            match self.hands.store.append(&mut self.fence, batch.clone()).await {
+                Err(AppendError::Unacknowledged) if tries < ASK_AGAIN => tries += 1,
+                outcome => return Ok(outcome?),
+            }
+        }
+    }
+
+    /// A checkpoint pays once the events after the last one outweigh it.
+    fn worth_a_checkpoint(&mut self) -> Option<(u32, Vec<u8>)> {
+        let events = self.run.seq.saturating_sub(self.checkpoint.seq);
+        if events < CHECKPOINT_EVENTS_MIN || events * EVENT_BYTES < self.checkpoint.bytes * 2 {
+            return None;
+        }
+        let state = self.run.to_checkpoint();
+        self.checkpoint = LastCheckpoint { seq: self.run.seq, bytes: state.len() as u64 };
+        Some((STATE, state))
+    }
+
+    async fn read_mail(&mut self) -> Result<(), EngineError> {
+        // A letter that came too late is put away with the next one that counts,
+        // so that it cannot take effect on a run that was reopened since.
+        let mut put_away = Vec::new();
+        for mail in self.hands.store.mail(&self.run.id).await? {
+            put_away.push(mail.id);
+            let what = What::Signal { by: mail.by, signal: mail.signal };
+            if self.take_in(what.into(), &put_away).await? {
+                put_away.clear();
+            }
+        }
+        Ok(())
+    }
+
+    async fn renew(&mut self) -> Result<(), EngineError> {
+        let now = self.hands.clock.now();
+        self.hands.store.renew(&self.fence, LEASE_MS, now).await?;
+        self.renew_at = now.plus(LEASE_MS / 3);
+        Ok(())
+    }
+
+    /// Lets work in flight come home, starting nothing new.
+    async fn drain(&mut self) -> Result<Stopped, EngineError> {
+        let deadline = tokio::time::sleep(DRAIN);
+        tokio::pin!(deadline);
+        while !self.at_work.is_empty() {
+            tokio::select! {
+                biased;
+                Some(done) = self.at_work.join_next_with_id() => {
+                    if let Next::Arrived(arrival) = self.finished(done)? {
+                        self.take_in(arrival, &[]).await?;
+                    }
+                }
+                () = &mut deadline => break,
+            }
+        }
+        Ok(Stopped::Asked)
+    }
+
+    fn show(&self, at: Millis, events: Vec<Event>) {
+        let first = self.run.seq + 1 - events.len() as u64;
+        for (seq, event) in (first..).zip(events) {
+            self.hands.hub.show(&self.run.id, Seen::Event { seq, at, event });
+        }
+    }
+}
+
+fn wake_time(effect: &Effect) -> Option<Millis> {
+    match effect {
+        Effect::WakeAt { at } => Some(*at),
+        Effect::CallModel { .. }
+        | Effect::PrepareCall { .. }
+        | Effect::RunTool { .. }
+        | Effect::Probe { .. }
+        | Effect::ReadEvidence { .. }
+        | Effect::RunCheck { .. }
+        | Effect::Restore { .. }
+        | Effect::StoreResult { .. } => None,
+    }
+}
+
+/// What an effect whose code broke down is reported as: never as done.
+fn broken_down(key: EffectKey) -> What {
+    let message = || String::from("the code that did this broke down");
+    match key {
+        EffectKey::Model(step) => images::lost_step(step),
+        EffectKey::Prepare(action) => What::CallPrepared { action, image: Err(message()) },
+        EffectKey::Tool(action, attempt) => {
+            let (how, output) = (Returned::Unknown, Payload::inline(&message()));
+            let result = CallResult { how, output, full: None, duration_ms: 0 };
+            What::CallReturned { action, attempt, result }
+        }
+        EffectKey::Probe(action) => What::Probed { action, found: ProbeFinding::Unknown },
+        EffectKey::Evidence => {
+            What::EvidenceRead(Err(EvidenceGap { path: "evidence".into(), message: message() }))
+        }
+        EffectKey::Check(round, index) => What::CheckReturned {
+            round,
+            index,
+            outcome: CheckOutcome::CouldNotRun(message()),
+            log: Payload::inline(""),
+            duration_ms: 0,
+        },
+        EffectKey::Restore(action) => What::Restored { action, outcome: RestoreOutcome::Failed(message()) },
+        EffectKey::Result | EffectKey::Wake(_) => What::Tick,
+    }
+}
+
+/// What listings show of this state.
+pub(crate) fn summary(run: &Run) -> Summary {
+    let ending = run.ending().map(|ending| match ending {
+        Ending::Committed { .. } => EndingKind::Committed,
+        Ending::Failed { .. } => EndingKind::Failed,
+        Ending::Halted { .. } => EndingKind::Halted,
+    });
+    let goal: String = run.task.goal.lines().next().unwrap_or_default().chars().take(120).collect();
+    Summary {
+        goal,
+        phase: run.phase.word().into(),
+        ending,
+        waiting: if run.needs_person() { run.waits().first().map(wait_word) } else { None },
+        steps: run.spend.steps,
+        tool_calls: run.spend.tool_calls,
+        tokens: run.spend.settled.tokens,
+        micros: run.spend.settled.micros,
+    }
+}
+
+fn wait_word(wait: &Wait) -> String {
+    match wait {
+        Wait::Paused => "paused".into(),
+        Wait::Approval { subject, .. } => format!("approval of {subject}"),
+        Wait::InDoubt { action, .. } => format!("doubt about {action}"),
+    }
+}

@@ -1,0 +1,501 @@
+//! The engine: takes tasks, runs them, and goes on with them after a crash.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use bowline_core::budget::Price;
+use bowline_core::event::{Ending, Raise};
+use bowline_core::id::{RunId, WorkerId};
+use bowline_core::input::Signal;
+use bowline_core::quality::CheckHow;
+use bowline_core::run::{Run, Wait};
+use bowline_core::task::{Submission, Task, WorkspaceMode};
+use bowline_models::{Model, OpenModelError};
+use bowline_store::{AppendError, Claimed, EndingKind, Fence, Letter, RunStore, StoreError, Submitted};
+use bowline_tools::{Registry, Tool, Workspace, check, copy_tree, evidence};
+use tokio::sync::{broadcast, watch};
+use tokio::task::JoinSet;
+
+use crate::clock::{Chance, Clock, SystemChance, SystemClock};
+use crate::desk::{Desk, LEASE_MS};
+use crate::error::EngineError;
+use crate::fold::{self, Folded};
+use crate::hands::Hands;
+use crate::hub::{Hub, Observation};
+use crate::texts::Texts;
+
+/// How often mailboxes are looked at.
+const MAIL_EVERY: Duration = Duration::from_millis(100);
+
+/// Why the engine stopped working on a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// It is over.
+    Ended(Ending),
+    /// Only a person can move it. It was released; resume it any time.
+    Waiting(Vec<Wait>),
+    /// The engine was asked to stop. Resume it any time.
+    Asked,
+}
+
+/// A run that was worked on, and what came of it.
+pub type Worked = (RunId, Result<Stopped, EngineError>);
+
+/// What to do when only a person can move a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Release it and return.
+    LeaveWhenWaiting,
+    /// Keep it and wait for the answer.
+    WaitForPeople,
+}
+
+/// Opens the model a task names.
+pub trait ModelSource: Send + Sync {
+    /// The model for this task.
+    fn open(&self, task: &Task) -> Result<Arc<dyn Model>, OpenModelError>;
+}
+
+/// Models by reference (`kind:argument`), relative to a folder.
+struct ByReference(PathBuf);
+
+impl ModelSource for ByReference {
+    fn open(&self, task: &Task) -> Result<Arc<dyn Model>, OpenModelError> {
+        bowline_models::open(&task.model, &self.0)
+    }
+}
+
+/// Makes an [`Engine`].
+pub struct EngineBuilder {
+    store: Arc<dyn RunStore>,
+    home: Option<PathBuf>,
+    worker: WorkerId,
+    models: Arc<dyn ModelSource>,
+    tools: Vec<Arc<dyn Tool>>,
+    clock: Arc<dyn Clock>,
+    chance: Arc<dyn Chance>,
+    patience: Patience,
+}
+
+impl EngineBuilder {
+    /// Where copies of workspaces and exported results go. Without it, tasks
+    /// that want a copy are refused and results stay in the store only.
+    #[must_use]
+    pub fn home(mut self, home: &Path) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    /// The name this engine claims runs under.
+    #[must_use]
+    pub fn worker(mut self, worker: WorkerId) -> Self {
+        self.worker = worker;
+        self
+    }
+
+    /// Models of your own.
+    #[must_use]
+    pub fn models(mut self, models: Arc<dyn ModelSource>) -> Self {
+        self.models = models;
+        self
+    }
+
+    /// A tool of your own, for tasks that name it.
+    #[must_use]
+    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Another clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Another source of chance.
+    #[must_use]
+    pub fn chance(mut self, chance: Arc<dyn Chance>) -> Self {
+        self.chance = chance;
+        self
+    }
+
+    /// What to do when only a person can move a run.
+    #[must_use]
+    pub fn patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn build(self) -> Engine {
+        let (stop, _) = watch::channel(false);
+        Engine {
+            inner: Arc::new(Inner {
+                store: self.store,
+                home: self.home,
+                worker: self.worker,
+                models: self.models,
+                tools: self.tools,
+                clock: self.clock,
+                chance: self.chance,
+                patience: self.patience,
+                hub: Arc::new(Hub::new()),
+                stop,
+                postman: Mutex::default(),
+            }),
+        }
+    }
+}
+
+/// Runs tasks. Cheap to clone; all clones are one engine.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn RunStore>,
+    home: Option<PathBuf>,
+    worker: WorkerId,
+    models: Arc<dyn ModelSource>,
+    tools: Vec<Arc<dyn Tool>>,
+    clock: Arc<dyn Clock>,
+    chance: Arc<dyn Chance>,
+    patience: Patience,
+    hub: Arc<Hub>,
+    stop: watch::Sender<bool>,
+    postman: Mutex<Weak<Postman>>,
+}
+
+impl Engine {
+    /// An engine on this store, with the machine's clock, scripted models by
+    /// reference and the built-in tools.
+    #[must_use]
+    pub fn builder(store: Arc<dyn RunStore>) -> EngineBuilder {
+        EngineBuilder {
+            store,
+            home: None,
+            worker: WorkerId::from_chance(&draw::<12>(&SystemChance)),
+            models: Arc::new(ByReference(PathBuf::from("."))),
+            tools: Vec::new(),
+            clock: Arc::new(SystemClock::default()),
+            chance: Arc::new(SystemChance),
+            patience: Patience::LeaveWhenWaiting,
+        }
+    }
+
+    /// Accepts a task: checks that everything it names exists, and makes the run
+    /// durable. The same key and task again give the same run.
+    pub async fn submit(&self, task: Task, key: Option<String>) -> Result<Submitted, EngineError> {
+        let inner = &self.inner;
+        inner.refuse_what_cannot_work(&task).await?;
+        let model = inner.models.open(&task)?;
+        let tools = inner.registry(&task)?.specs();
+        let price =
+            Price { input: model.estimate_micros(1_000_000, 0), output: model.estimate_micros(0, 1_000_000) };
+        let fingerprint = Submission::fingerprint_of(&task, &tools);
+        let seed = inner.name();
+        let submission = Submission { task, tools, key, seed, price, fingerprint };
+        loop {
+            let id = RunId::from_chance(&draw::<12>(inner.chance.as_ref()));
+            match inner.store.submit(&id, submission.clone(), inner.clock.now()).await {
+                Err(StoreError::IdTaken { .. }) => {}
+                outcome => return Ok(outcome?),
+            }
+        }
+    }
+
+    /// Works on a run until it has ended, waits for a person, or the engine is
+    /// asked to stop. A run that was interrupted goes on where it was.
+    pub async fn run(&self, id: &RunId) -> Result<Stopped, EngineError> {
+        match self.inner.store.row(id).await?.summary.ending {
+            Some(EndingKind::Committed | EndingKind::Failed) => {
+                let ending = self.inspect(id).await?.run.ending().cloned();
+                Ok(ending.map_or(Stopped::Asked, Stopped::Ended))
+            }
+            Some(EndingKind::Halted) | None => self.claim_and_work(id).await,
+        }
+    }
+
+    /// Submits and runs.
+    pub async fn run_task(&self, task: Task) -> Result<(RunId, Stopped), EngineError> {
+        let id = self.submit(task, None).await?.run().clone();
+        let stopped = self.run(&id).await?;
+        Ok((id, stopped))
+    }
+
+    /// Goes on with a run that was interrupted, paused or halted, with limits
+    /// set higher if asked.
+    pub async fn resume(&self, id: &RunId, by: &str, raise: Vec<Raise>) -> Result<Stopped, EngineError> {
+        let run = self.inspect(id).await?.run;
+        let halted = matches!(run.ending(), Some(Ending::Halted { .. }));
+        if halted || run.paused || !raise.is_empty() {
+            self.signal(id, by, Signal::Resume { raise }).await?;
+        }
+        self.run(id).await
+    }
+
+    /// Leaves a message for a run, durably. A running one gets it at once.
+    pub async fn signal(&self, id: &RunId, by: &str, signal: Signal) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        let key = inner.name();
+        let letter = Letter { by: by.into(), signal, key, at: inner.clock.now() };
+        inner.store.signal(id, letter).await?;
+        inner.hub.ring(id);
+        Ok(())
+    }
+
+    /// Stops the clock of a run.
+    pub async fn pause(&self, id: &RunId, by: &str) -> Result<(), EngineError> {
+        self.signal(id, by, Signal::Pause).await
+    }
+
+    /// Ends a run, resumable.
+    pub async fn cancel(&self, id: &RunId, by: &str) -> Result<(), EngineError> {
+        self.signal(id, by, Signal::Cancel).await
+    }
+
+    /// Says yes to what a run waits for. `wait` comes from [`Run::waits`], so the
+    /// answer is bound to exactly what was shown.
+    pub async fn approve(&self, id: &RunId, by: &str, wait: &Wait) -> Result<(), EngineError> {
+        match wait {
+            Wait::Approval { subject, binds, .. } => {
+                self.signal(id, by, Signal::Approve { subject: *subject, binds: *binds }).await
+            }
+            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+        }
+    }
+
+    /// Says no to what a run waits for.
+    pub async fn deny(&self, id: &RunId, by: &str, wait: &Wait, reason: &str) -> Result<(), EngineError> {
+        match wait {
+            Wait::Approval { subject, binds, .. } => {
+                let signal = Signal::Deny { subject: *subject, binds: *binds, reason: reason.into() };
+                self.signal(id, by, signal).await
+            }
+            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+        }
+    }
+
+    /// The state of a run, from its journal alone.
+    pub async fn inspect(&self, id: &RunId) -> Result<Folded, EngineError> {
+        fold::fold(self.inner.store.as_ref(), id, u64::MAX).await
+    }
+
+    /// Claims every run that can go on and works on up to `at_once` of them at a
+    /// time until none is left. Returns how each one stopped, or why it could not
+    /// be worked on; one that cannot does not keep the others from going on.
+    pub async fn work_off(&self, at_once: usize) -> Result<Vec<Worked>, EngineError> {
+        let at_once = at_once.max(1);
+        let mut at_work = JoinSet::new();
+        let mut worked = Vec::new();
+        // Kept until the end, or they would be claimed again and again.
+        let mut unable = Vec::new();
+        loop {
+            let free = at_once - at_work.len();
+            let claimed = if *self.inner.stop.borrow() { Vec::new() } else { self.claim_ready(free).await? };
+            for claimed in claimed {
+                let (engine, fence) = (self.clone(), claimed.fence.clone());
+                at_work.spawn(async move { (fence, engine.work(claimed).await) });
+            }
+            match at_work.join_next().await {
+                Some(Ok((fence, outcome))) => {
+                    worked.push((fence.run.clone(), outcome));
+                    if let Some((_, Err(_))) = worked.last() {
+                        unable.push(fence);
+                    }
+                }
+                Some(Err(_)) => {}
+                None => break,
+            }
+        }
+        for fence in unable {
+            self.give_up(&fence).await?;
+        }
+        Ok(worked)
+    }
+
+    /// Observations from now on. A watcher that is slow loses the oldest.
+    #[must_use]
+    pub fn watch(&self) -> broadcast::Receiver<Observation> {
+        self.inner.hub.watch()
+    }
+
+    /// Asks every run at work here to stop: what is in flight comes home first,
+    /// nothing new is started.
+    pub fn stop(&self) {
+        self.inner.stop.send_replace(true);
+    }
+
+    /// The store underneath.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn RunStore> {
+        &self.inner.store
+    }
+
+    async fn claim_ready(&self, max: usize) -> Result<Vec<Claimed>, EngineError> {
+        let now = self.inner.clock.now();
+        Ok(self.inner.store.claim_ready(&self.inner.worker, max, LEASE_MS, now).await?)
+    }
+
+    async fn claim_and_work(&self, id: &RunId) -> Result<Stopped, EngineError> {
+        let claimed =
+            self.inner.store.claim(id, &self.inner.worker, LEASE_MS, self.inner.clock.now()).await?;
+        let fence = claimed.fence.clone();
+        let outcome = self.work(claimed).await;
+        if outcome.is_err() {
+            self.give_up(&fence).await?;
+        }
+        outcome
+    }
+
+    /// Releases a run that cannot be worked on here, unless somebody has it already.
+    async fn give_up(&self, fence: &Fence) -> Result<(), EngineError> {
+        match self.inner.store.release(fence).await {
+            // The reason it cannot be worked on is worth more than this one.
+            Ok(()) | Err(AppendError::Fenced { .. } | AppendError::Store(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn work(&self, claimed: Claimed) -> Result<Stopped, EngineError> {
+        let run = fold::from_claim(&claimed)?.run;
+        let fence = claimed.fence;
+        let hands = self.inner.hands(&run, fence.epoch).await?;
+        let desk = Desk::new(run, fence, hands, self.inner.patience, self.inner.stop.subscribe());
+        let _postman = self.inner.postman();
+        desk.work(&self.inner.worker).await
+    }
+}
+
+/// Delivers mail for all desks of an engine, as long as one of them is there.
+struct Postman(tokio::task::AbortHandle);
+
+impl Drop for Postman {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Rings the bell of runs that have mail, also mail from other processes.
+async fn deliver(store: Arc<dyn RunStore>, hub: Arc<Hub>) {
+    loop {
+        tokio::time::sleep(MAIL_EVERY).await;
+        // A store that cannot be read now is reported by whoever works on it.
+        for run in store.mailed().await.unwrap_or_default() {
+            hub.ring(&run);
+        }
+    }
+}
+
+impl Inner {
+    /// A name nobody drew before.
+    fn name(&self) -> String {
+        RunId::from_chance(&draw::<16>(self.chance.as_ref())).to_string()
+    }
+
+    fn postman(&self) -> Arc<Postman> {
+        let mut slot = self.postman.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.upgrade().unwrap_or_else(|| {
+            let delivery = tokio::spawn(deliver(self.store.clone(), self.hub.clone()));
+            let postman = Arc::new(Postman(delivery.abort_handle()));
+            *slot = Arc::downgrade(&postman);
+            postman
+        })
+    }
+
+    fn registry(&self, task: &Task) -> Result<Registry, EngineError> {
+        let own = |name: &str| self.tools.iter().find(|tool| tool.spec().name.as_str() == name);
+        let (mine, built_in): (Vec<_>, Vec<_>) = task
+            .tools
+            .iter()
+            .cloned()
+            .partition(|choice| choice.command.is_none() && own(&choice.name).is_some());
+        let mut registry = Registry::new(&built_in)?;
+        for choice in mine {
+            if let Some(tool) = own(&choice.name) {
+                registry.add(tool.clone())?;
+            }
+        }
+        Ok(registry)
+    }
+
+    async fn refuse_what_cannot_work(&self, task: &Task) -> Result<(), EngineError> {
+        for check in &task.checks {
+            if let CheckHow::Schema(schema) = &check.how {
+                check::validate_schema(schema).map_err(|message| EngineError::Task {
+                    what: format!("the schema of check {:?} is no JSON Schema: {message}", check.name),
+                    remedy: "mend the schema in the task file".into(),
+                })?;
+            }
+        }
+        if task.workspace.mode == WorkspaceMode::Copy && self.home.is_none() {
+            return Err(EngineError::Task {
+                what: "the task wants a copy of its workspace, and this engine has no home to put it in"
+                    .into(),
+                remedy: "give the engine a home, or set workspace.mode to \"in-place\"".into(),
+            });
+        }
+        let workspace = Workspace::open(Path::new(&task.workspace.path))?;
+        for path in &task.evidence {
+            evidence::read(&workspace, path).await.map_err(|message| EngineError::Task {
+                what: format!("evidence {path:?}: {message}"),
+                remedy: "correct the path in `evidence`, relative to the workspace".into(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The folder a run works in; a copy is made once, whole or not at all.
+    async fn workspace(&self, run: &Run) -> Result<Workspace, EngineError> {
+        let given = Path::new(&run.task.workspace.path);
+        match (run.task.workspace.mode, &self.home) {
+            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy, None) => Ok(Workspace::open(given)?),
+            (WorkspaceMode::Copy, Some(home)) => {
+                let copy = home.join("workspaces").join(run.id.as_str());
+                copy_tree(given, &copy).await?;
+                Ok(Workspace::open(&copy)?)
+            }
+        }
+    }
+
+    async fn hands(&self, run: &Run, epoch: u64) -> Result<Hands, EngineError> {
+        Ok(Hands {
+            run: run.id.clone(),
+            epoch,
+            store: self.store.clone(),
+            model: self.models.open(&run.task)?,
+            registry: Arc::new(self.registry(&run.task)?),
+            workspace: self.workspace(run).await?,
+            results: self.home.as_ref().map(|home| home.join("results")),
+            texts: Texts::new(self.store.clone()),
+            clock: self.clock.clone(),
+            hub: self.hub.clone(),
+        })
+    }
+}
+
+fn not_a_question(wait: &Wait) -> EngineError {
+    let (what, remedy) = match wait {
+        Wait::Paused => ("the run is paused, not asking".to_string(), "resume it"),
+        Wait::InDoubt { action, .. } => (
+            format!("nobody knows whether {action} happened"),
+            "settle it: happened, did not happen, or given up",
+        ),
+        Wait::Approval { subject, .. } => (format!("{subject} is a question"), "answer it"),
+    };
+    EngineError::Task { what, remedy: remedy.into() }
+}
+
+/// So many random bytes.
+fn draw<const N: usize>(chance: &dyn Chance) -> [u8; N] {
+    let mut bytes = [0; N];
+    for chunk in bytes.chunks_mut(8) {
+        chunk.iter_mut().zip(chance.draw()).for_each(|(byte, drawn)| *byte = drawn);
+    }
+    bytes
+}

@@ -1,0 +1,62 @@
+//! What can go wrong with an engine, and what to do then.
+
+use bowline_core::id::RunId;
+use bowline_models::OpenModelError;
+use bowline_store::{AppendError, StoreError};
+use bowline_tools::{BadTools, BadWorkspace, CopyError};
+
+/// The engine could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store says no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A write was refused.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The task's model cannot be opened.
+    #[error(transparent)]
+    Model(#[from] OpenModelError),
+    /// The task's tools do not exist.
+    #[error(transparent)]
+    Tools(#[from] BadTools),
+    /// The task names something that is not there.
+    #[error("{what}")]
+    Task {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The workspace could not be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    /// A journal without a beginning.
+    #[error("the journal of run {run} does not begin with a submission")]
+    NoBeginning {
+        /// Which.
+        run: RunId,
+    },
+    /// The workspace is not there.
+    #[error(transparent)]
+    Workspace(#[from] BadWorkspace),
+}
+
+impl EngineError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Store(error) => error.remedy().to_string(),
+            Self::Append(error) => error.remedy().to_string(),
+            Self::Model(error) => error.remedy().to_string(),
+            Self::Tools(error) => error.remedy().to_string(),
+            Self::Task { remedy, .. } => remedy.clone(),
+            Self::Copy(error) => error.remedy().to_string(),
+            Self::NoBeginning { .. } => {
+                "run `bowline audit verify` and restore the store from a backup".into()
+            }
+            Self::Workspace(error) => error.remedy().to_string(),
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Hands: performs effects and reports what came of them. No policy.
+//!
+//! Every effect ends: by itself, by its deadline, or by being dropped.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_core::append_list::AppendList;
+use bowline_core::effect::Effect;
+use bowline_core::event::{Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
+use bowline_core::id::{ActionId, RunId, ToolName};
+use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
+use bowline_core::message::{Blob, Call, Content, Message, Payload};
+use bowline_core::provenance::{Digest, args_digest};
+use bowline_core::quality::{CheckHow, CheckOutcome};
+use bowline_core::tool::{FileImage, ToolSpec};
+use bowline_models::{Answer, Model, ModelError, Request, Watcher};
+use bowline_store::{RunStore, StoreError};
+use bowline_tools::{
+    CallContext, OUTPUT_MAX, Probed, Registry, Workspace, cap_output, check, evidence, restore,
+};
+
+use crate::clock::Clock;
+use crate::hub::{Hub, Seen};
+use crate::images;
+use crate::result;
+use crate::texts::Texts;
+
+/// How long a tool may overrun its own deadline before we stop waiting for it.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long work on our own files may take.
+const OWN_WORK: Duration = Duration::from_secs(120);
+/// How much of a reply the core may read itself.
+const HEAD_MAX: usize = 64 * 1024;
+
+/// Calls of one reply that are made, and those that are read at all: a model that
+/// asks for more gets no answer to the rest, for they are not in its conversation.
+const CALLS_MAX: usize = 128;
+const CALLS_READ: usize = 1024;
+
+/// What an effect came to, with the contents it names.
+pub(crate) struct Arrival {
+    pub(crate) what: What,
+    pub(crate) blobs: Vec<Blob>,
+}
+
+impl From<What> for Arrival {
+    fn from(what: What) -> Self {
+        Self { what, blobs: Vec::new() }
+    }
+}
+
+/// Everything effects of one run need.
+#[derive(Clone)]
+pub(crate) struct Hands {
+    pub(crate) run: RunId,
+    pub(crate) epoch: u64,
+    pub(crate) store: Arc<dyn RunStore>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) workspace: Workspace,
+    pub(crate) results: Option<std::path::PathBuf>,
+    pub(crate) texts: Texts,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) hub: Arc<Hub>,
+}
+
+impl Hands {
+    /// Performs one effect. `None` for timers, which the desk keeps itself.
+    pub(crate) async fn perform(self, effect: Effect) -> Option<Result<Arrival, StoreError>> {
+        Some(match effect {
+            Effect::CallModel {
+                step,
+                purpose,
+                attempt,
+                model,
+                messages,
+                tools,
+                schema,
+                output_tokens,
+                timeout_ms,
+            } => {
+                let ask = Ask { step, purpose, attempt, model, tools, schema, output_tokens };
+                self.call_model(ask, messages, timeout_ms).await
+            }
+            Effect::PrepareCall { action, tool, args } => self.prepare(action, &tool, &args).await,
+            Effect::RunTool { action, tool, args, key, attempt, image, timeout_ms } => {
+                let context = CallContext { key, attempt, image, ..self.context(action, timeout_ms) };
+                self.run_tool(&tool, &args, context).await
+            }
+            Effect::Probe { action, tool, args, key, timeout_ms } => {
+                let context = CallContext { key, ..self.context(action, timeout_ms) };
+                self.probe(&tool, &args, context).await
+            }
+            Effect::ReadEvidence { paths } => self.read_evidence(&paths).await,
+            Effect::RunCheck { round, index, how, output } => {
+                self.run_check(round, index, &how, &output).await
+            }
+            Effect::Restore { action, image } => self.restore(action, &image).await,
+            Effect::StoreResult { output } => self.store_result(&output).await,
+            Effect::WakeAt { .. } => return None,
+        })
+    }
+
+    async fn call_model(
+        &self,
+        ask: Ask,
+        messages: AppendList<Message>,
+        timeout_ms: u64,
+    ) -> Result<Arrival, StoreError> {
+        let step = ask.step;
+        let messages = self.texts.conversation(&messages).await?;
+        let watcher = Words { hub: &self.hub, run: &self.run, step };
+        let request = Request {
+            run: self.run.clone(),
+            step,
+            attempt: ask.attempt,
+            purpose: ask.purpose,
+            model: ask.model,
+            messages,
+            tools: ask.tools,
+            schema: ask.schema,
+            output_tokens: ask.output_tokens,
+        };
+        let answer = within(timeout_ms, self.model.call(request, &watcher)).await;
+        Ok(match answer {
+            None => failed(step, StepTrouble::TimedOut, format!("no answer within {timeout_ms} ms"), None),
+            Some(Err(ModelError { kind, message, retry_after_ms })) => {
+                failed(step, kind, message, retry_after_ms)
+            }
+            Some(Ok(answer)) => self.replied(step, answer),
+        })
+    }
+
+    /// Puts a finished answer into the core's words. Calls are examined here, so
+    /// that the core only sees what is wrong with them, not how that is found.
+    fn replied(&self, step: u32, answer: Answer) -> Arrival {
+        let mut blobs = Vec::new();
+        let calls = answer.calls.into_iter().take(CALLS_READ).enumerate().map(|(index, said)| {
+            let problem = if index < CALLS_MAX {
+                self.registry.examine(&said.tool, &said.args).err()
+            } else {
+                Some(CallProblem::BadArguments(format!("at most {CALLS_MAX} calls in one reply are made")))
+            };
+            let call = Call {
+                id: said.id.into(),
+                tool: said.tool.into(),
+                sha256: args_digest(&said.args),
+                args: Payload::keep(said.args, &mut blobs),
+            };
+            Asked { call, problem, image: None }
+        });
+        let calls = calls.collect();
+        let head = answer.text.chars().take(HEAD_MAX).collect();
+        let text = Payload::keep(answer.text, &mut blobs);
+        let reply =
+            Reply { stop: answer.stop, usage: answer.usage, micros: answer.micros, text, head, calls };
+        Arrival { what: What::ModelReplied { step, reply }, blobs }
+    }
+
+    /// What a call knows of its surroundings; idempotency key, attempt and image
+    /// are for the caller to fill in where the call is really made.
+    pub(crate) fn context(&self, action: ActionId, timeout_ms: u64) -> CallContext {
+        CallContext {
+            workspace: self.workspace.clone(),
+            run: self.run.clone(),
+            action,
+            key: Digest::ZERO,
+            epoch: self.epoch,
+            attempt: 0,
+            image: None,
+            timeout: Duration::from_millis(timeout_ms),
+        }
+    }
+
+    async fn prepare(
+        &self,
+        action: ActionId,
+        tool: &ToolName,
+        args: &Payload,
+    ) -> Result<Arrival, StoreError> {
+        let args = self.texts.text(args).await?;
+        let mut blobs = Vec::new();
+        let image = images::look(self, action, tool.as_str(), &args, &mut blobs).await;
+        let image = image.unwrap_or_else(|| Err(format!("{tool} cannot say which file it would change")));
+        Ok(Arrival { what: What::CallPrepared { action, image }, blobs })
+    }
+
+    async fn run_tool(
+        &self,
+        tool: &ToolName,
+        args: &Payload,
+        context: CallContext,
+    ) -> Result<Arrival, StoreError> {
+        let (action, attempt) = (context.action, context.attempt);
+        let args = self.texts.text(args).await?;
+        let started = self.clock.now();
+        let (how, text) = match self.registry.examine(tool.as_str(), &args) {
+            Err(problem) => (Returned::Known(Outcome::Error), format!("{problem:?}")),
+            Ok((tool, args)) => {
+                let deadline = context.timeout + GRACE;
+                match tokio::time::timeout(deadline, tool.run(args, &context)).await {
+                    Ok(output) => (output.how, output.text),
+                    Err(_) => (Returned::Unknown, format!("no answer within {} s", deadline.as_secs())),
+                }
+            }
+        };
+        let duration_ms = self.clock.now().since(started);
+        let mut blobs = Vec::new();
+        let (output, full) = kept_output(text, &mut blobs);
+        let result = CallResult { how, output, full, duration_ms };
+        Ok(Arrival { what: What::CallReturned { action, attempt, result }, blobs })
+    }
+
+    async fn probe(
+        &self,
+        tool: &ToolName,
+        args: &Payload,
+        context: CallContext,
+    ) -> Result<Arrival, StoreError> {
+        let action = context.action;
+        let args = self.texts.text(args).await?;
+        let probed = match self.registry.examine(tool.as_str(), &args) {
+            Err(_) => Probed::Unknown,
+            Ok((tool, args)) => {
+                let deadline = context.timeout + GRACE;
+                tokio::time::timeout(deadline, tool.probe(args, &context)).await.unwrap_or(Probed::Unknown)
+            }
+        };
+        let mut blobs = Vec::new();
+        let found = match probed {
+            Probed::Happened(text) => ProbeFinding::Happened(kept_output(text, &mut blobs).0),
+            Probed::DidNotHappen => ProbeFinding::DidNotHappen,
+            Probed::Unknown => ProbeFinding::Unknown,
+        };
+        Ok(Arrival { what: What::Probed { action, found }, blobs })
+    }
+
+    async fn read_evidence(&self, paths: &[String]) -> Result<Arrival, StoreError> {
+        let mut blobs = Vec::new();
+        let mut found = Vec::new();
+        for path in paths {
+            match evidence::read(&self.workspace, path).await {
+                Ok(bytes) => {
+                    let sha256 = Digest::of(&bytes);
+                    let content = Payload::keep_bytes(bytes, &mut blobs);
+                    found.push(Evidence { path: path.clone(), content, sha256 });
+                }
+                Err(message) => {
+                    let gap = EvidenceGap { path: path.clone(), message };
+                    return Ok(What::EvidenceRead(Err(gap)).into());
+                }
+            }
+        }
+        Ok(Arrival { what: What::EvidenceRead(Ok(found)), blobs })
+    }
+
+    async fn run_check(
+        &self,
+        round: u32,
+        index: usize,
+        how: &CheckHow,
+        output: &Content,
+    ) -> Result<Arrival, StoreError> {
+        let started = self.clock.now();
+        let output = self.texts.join(output).await?;
+        let (outcome, log) = match how {
+            CheckHow::Schema(schema) => (check::schema_check(schema, &output), String::new()),
+            CheckHow::Command { argv, timeout_ms } => {
+                let timeout = Duration::from_millis(*timeout_ms);
+                let made = check::run_command_check(&self.workspace, argv, &output, timeout);
+                let late = || (CheckOutcome::CouldNotRun("it did not end in time".into()), String::new());
+                tokio::time::timeout(timeout + GRACE, made).await.unwrap_or_else(|_| late())
+            }
+        };
+        let duration_ms = self.clock.now().since(started);
+        let mut blobs = Vec::new();
+        let log = Payload::keep(log, &mut blobs);
+        Ok(Arrival { what: What::CheckReturned { round, index, outcome, log, duration_ms }, blobs })
+    }
+
+    async fn restore(&self, action: ActionId, image: &FileImage) -> Result<Arrival, StoreError> {
+        let before = match &image.before {
+            Some(payload) => Some(self.texts.bytes(payload).await?),
+            None => None,
+        };
+        let restored = restore::restore(&self.workspace, image, before.as_deref());
+        let late = |_| RestoreOutcome::Failed("it did not end in time".into());
+        let outcome = tokio::time::timeout(OWN_WORK, restored).await.unwrap_or_else(late);
+        Ok(What::Restored { action, outcome }.into())
+    }
+
+    async fn store_result(&self, output: &Content) -> Result<Arrival, StoreError> {
+        let record = result::provenance(self.store.as_ref(), &self.run, output, self.clock.now()).await?;
+        if let Some(folder) = &self.results {
+            let text = self.texts.join(output).await?;
+            result::export(folder, &self.run, &text, &record).await?;
+        }
+        let mut blobs = Vec::new();
+        let provenance = Payload::keep(record, &mut blobs);
+        Ok(Arrival { what: What::ResultStored { provenance }, blobs })
+    }
+}
+
+/// What a step asks for, besides its conversation.
+struct Ask {
+    step: u32,
+    purpose: Purpose,
+    attempt: u32,
+    model: String,
+    tools: Arc<[ToolSpec]>,
+    schema: Option<serde_json::Value>,
+    output_tokens: u64,
+}
+
+struct Words<'a> {
+    hub: &'a Hub,
+    run: &'a RunId,
+    step: u32,
+}
+
+impl Watcher for Words<'_> {
+    fn text(&self, piece: &str) {
+        if self.hub.is_watched() {
+            self.hub.show(self.run, Seen::Words { step: self.step, text: piece.into() });
+        }
+    }
+}
+
+fn failed(step: u32, kind: StepTrouble, message: String, retry_after_ms: Option<u64>) -> Arrival {
+    What::ModelFailed { step, kind, message, retry_after_ms }.into()
+}
+
+/// What the model reads of an output, and the whole of it where that is more.
+fn kept_output(text: String, blobs: &mut Vec<Blob>) -> (Payload, Option<Payload>) {
+    let capped = cap_output(&text, OUTPUT_MAX).into_owned();
+    if capped.len() == text.len() {
+        return (Payload::keep(text, blobs), None);
+    }
+    let full = Payload::keep(text, blobs);
+    (Payload::keep(capped, blobs), Some(full))
+}
+
+async fn within<T>(timeout_ms: u64, future: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(Duration::from_millis(timeout_ms), future).await.ok()
+}

@@ -1,0 +1,109 @@
+//! Payloads as texts: what a run says and reads, fetched from the store once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bowline_core::append_list::AppendList;
+use bowline_core::message::{Blob, Message, Payload};
+use bowline_core::provenance::Digest;
+use bowline_models::{Said, SaidCall};
+use bowline_store::{RunStore, StoreError};
+
+/// Bytes kept per run, so that a conversation is not read anew at every step.
+const KEEP_MAX: usize = 4 << 20;
+
+/// Reads payloads of one run.
+#[derive(Clone)]
+pub(crate) struct Texts {
+    store: Arc<dyn RunStore>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    texts: BTreeMap<Digest, Arc<[u8]>>,
+    bytes: usize,
+}
+
+impl Texts {
+    pub(crate) fn new(store: Arc<dyn RunStore>) -> Self {
+        Self { store, kept: Arc::default() }
+    }
+
+    /// Takes note of content that is about to be stored.
+    pub(crate) fn keep(&self, blob: &Blob) {
+        self.insert(blob.sha256, blob.bytes.as_slice().into());
+    }
+
+    fn insert(&self, sha256: Digest, bytes: Arc<[u8]>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.bytes + bytes.len() > KEEP_MAX {
+            *kept = Kept::default();
+        }
+        if bytes.len() <= KEEP_MAX {
+            kept.bytes += bytes.len();
+            kept.texts.insert(sha256, bytes);
+        }
+    }
+
+    /// The bytes of a payload.
+    pub(crate) async fn bytes(&self, payload: &Payload) -> Result<Arc<[u8]>, StoreError> {
+        let sha256 = match payload {
+            Payload::Inline(text) => return Ok(text.as_bytes().into()),
+            Payload::Stored { sha256, .. } => *sha256,
+        };
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).texts.get(&sha256).cloned();
+        if let Some(bytes) = kept {
+            return Ok(bytes);
+        }
+        let bytes: Arc<[u8]> = self.store.blob(sha256).await?.into();
+        self.insert(sha256, bytes.clone());
+        Ok(bytes)
+    }
+
+    /// A payload as text.
+    pub(crate) async fn text(&self, payload: &Payload) -> Result<String, StoreError> {
+        match payload {
+            Payload::Inline(text) => Ok(text.to_string()),
+            Payload::Stored { .. } => Ok(String::from_utf8_lossy(&self.bytes(payload).await?).into_owned()),
+        }
+    }
+
+    /// Several payloads as one text.
+    pub(crate) async fn join(&self, parts: &[Payload]) -> Result<String, StoreError> {
+        let mut whole = String::new();
+        for part in parts {
+            whole.push_str(&self.text(part).await?);
+        }
+        Ok(whole)
+    }
+
+    /// A conversation as a model reads it.
+    pub(crate) async fn conversation(&self, messages: &AppendList<Message>) -> Result<Vec<Said>, StoreError> {
+        let mut said = Vec::with_capacity(messages.len());
+        for message in messages.iter() {
+            said.push(match message {
+                Message::System(content) => Said::System(self.join(content).await?),
+                Message::User(content) => Said::User(self.join(content).await?),
+                Message::Assistant { text, calls } => {
+                    let text = self.text(text).await?;
+                    let mut asked = Vec::with_capacity(calls.len());
+                    for call in calls {
+                        asked.push(SaidCall {
+                            id: call.id.to_string(),
+                            tool: call.tool.to_string(),
+                            args: self.text(&call.args).await?,
+                        });
+                    }
+                    Said::Assistant { text, calls: asked }
+                }
+                Message::ToolResult { call, output, is_error } => Said::ToolResult {
+                    call: call.to_string(),
+                    output: self.text(output).await?,
+                    is_error: *is_error,
+                },
+            });
+        }
+        Ok(said)
+    }
+}

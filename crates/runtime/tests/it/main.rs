@@ -1,0 +1,7 @@
+//! The engine on a real store with the scripted model.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+
+mod golden;
+mod loop_end_to_end;
+mod world;
