@@ -1,0 +1,197 @@
+//! `bowline doctor`: is this installation fit for work? Each line says what was
+//! looked at, how it is, and what to do if it is not well.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bowline_core::id::RunId;
+use bowline_store::{ListFilter, OpenError, Role, RunRow, RunStore, SqliteStore, StoreError};
+use serde_json::json;
+
+use super::Desk;
+use super::audit::examine;
+use super::gc::orphans;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home::Home;
+use crate::render::{escape, words};
+
+/// Less free space than this is worth a warning.
+const ROOM_MIN: u64 = 256 << 20;
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Health {
+    Ok,
+    Warn,
+    Bad,
+}
+
+/// One thing that was looked at.
+struct Line {
+    health: Health,
+    what: &'static str,
+    how: String,
+    remedy: String,
+}
+
+impl Line {
+    fn ok(what: &'static str, how: impl Into<String>) -> Self {
+        Self { health: Health::Ok, what, how: how.into(), remedy: String::new() }
+    }
+
+    fn warn(what: &'static str, how: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { health: Health::Warn, what, how: how.into(), remedy: remedy.into() }
+    }
+
+    fn bad(what: &'static str, how: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { health: Health::Bad, what, how: how.into(), remedy: remedy.into() }
+    }
+}
+
+/// Examines; code 1 if anything is bad.
+pub(crate) async fn doctor(desk: &Desk<'_>) -> Result<Exit, CliError> {
+    let home = &desk.home;
+    let mut lines = vec![Line::ok("version", env!("CARGO_PKG_VERSION")), folder(home), room(home)];
+    if home.has_store() {
+        lines.push(worker(home));
+        store(home, &mut lines).await?;
+    } else {
+        lines.push(Line::ok("store", "none yet; the first run makes it"));
+    }
+    lines.push(program("python3", "checks and tools of many tasks need it"));
+    lines.push(program("git", "tasks on repositories often need it"));
+    lines.iter().for_each(|line| tell(desk, line));
+    let bad = lines.iter().any(|line| line.health == Health::Bad);
+    Ok(if bad { Exit::Failed } else { Exit::Committed })
+}
+
+fn tell(desk: &Desk<'_>, line: &Line) {
+    let word = match line.health {
+        Health::Ok => "ok",
+        Health::Warn => "warn",
+        Health::Bad => "bad",
+    };
+    if desk.screen.is_json() {
+        let remedy = Some(&line.remedy).filter(|remedy| !remedy.is_empty());
+        desk.screen.json(&json!({ "check": line.what, "health": word, "found": line.how, "remedy": remedy }));
+        return;
+    }
+    desk.screen.line(&format!("{word:<4}  {:<10}  {}", line.what, escape::line(&line.how)));
+    if !line.remedy.is_empty() {
+        desk.screen.line(&format!("      → {}", escape::line(&line.remedy)));
+    }
+}
+
+/// Whether runs can be written here.
+fn folder(home: &Home) -> Line {
+    let path = home.path();
+    let there = existing(path);
+    let probe = there.join(format!(".bowline-doctor-{}", std::process::id()));
+    let tried = fs::write(&probe, b"x").and_then(|()| fs::remove_file(&probe));
+    let shown = path.display();
+    match tried {
+        Ok(()) if there == path => Line::ok("home", format!("{shown}, writable")),
+        Ok(()) => Line::ok("home", format!("{shown}, not there yet; it can be made")),
+        Err(error) => Line::bad(
+            "home",
+            format!("{shown} cannot be written: {error}"),
+            "give this user the right to write there, or name another place with --home DIR",
+        ),
+    }
+}
+
+/// The nearest place that exists: the folder, or where it would be made.
+fn existing(path: &Path) -> PathBuf {
+    path.ancestors().find(|place| place.symlink_metadata().is_ok()).unwrap_or(Path::new("/")).to_owned()
+}
+
+fn room(home: &Home) -> Line {
+    match rustix::fs::statvfs(existing(home.path())) {
+        Ok(about) => {
+            let free = about.f_bavail.saturating_mul(about.f_frsize);
+            let how = format!("{} MiB free", words::count(free >> 20));
+            if free < ROOM_MIN {
+                Line::warn("disk", how, "free some space; `bowline gc` removes old runs")
+            } else {
+                Line::ok("disk", how)
+            }
+        }
+        Err(error) => Line::warn("disk", format!("free space is unknown: {error}"), "look with `df`"),
+    }
+}
+
+/// Who works here. Taking the right to work and giving it back shows whether it is free.
+fn worker(home: &Home) -> Line {
+    match SqliteStore::open(home.path(), Role::Worker) {
+        Ok(_) => Line::ok("worker", "nobody works here now"),
+        Err(OpenError::InUse { holder, .. }) => Line::ok("worker", format!("{holder} works here")),
+        Err(error) => Line::bad("worker", error.to_string(), error.remedy()),
+    }
+}
+
+async fn store(home: &Home, lines: &mut Vec<Line>) -> Result<(), CliError> {
+    let store = match SqliteStore::open(home.path(), Role::Observer) {
+        Ok(store) => store,
+        Err(error) => {
+            lines.push(Line::bad("store", error.to_string(), error.remedy()));
+            return Ok(());
+        }
+    };
+    let rows = match store.list(ListFilter { max: usize::MAX, ..ListFilter::default() }).await {
+        Ok(rows) => rows,
+        Err(error) => {
+            lines.push(Line::bad("store", error.to_string(), error.remedy()));
+            return Ok(());
+        }
+    };
+    let open: Vec<&RunRow> = rows.iter().filter(|row| row.summary.ending.is_none()).collect();
+    lines.push(Line::ok(
+        "store",
+        format!("{}, {} open", words::several(rows.len() as u64, "run"), open.len()),
+    ));
+    lines.push(journals(&store, &open).await?);
+    let known: BTreeSet<RunId> = rows.iter().map(|row| row.run.clone()).collect();
+    let left = orphans(home, &known)?;
+    lines.push(match left.len() as u64 {
+        0 => Line::ok("folders", "every copy and result belongs to a run"),
+        some => Line::warn(
+            "folders",
+            format!("{} without a run", words::several(some, "folder")),
+            "`bowline gc` removes them",
+        ),
+    });
+    Ok(())
+}
+
+/// Whether the runs that are to go on can.
+async fn journals(store: &dyn RunStore, open: &[&RunRow]) -> Result<Line, CliError> {
+    let mut damaged = Vec::new();
+    for row in open {
+        match examine(store, row).await {
+            Ok(found) if found.problems.is_empty() => {}
+            Ok(_) | Err(StoreError::Damaged(_)) => damaged.push(row.run.to_string()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(if damaged.is_empty() {
+        Line::ok("journals", "those of open runs are consistent")
+    } else {
+        Line::bad(
+            "journals",
+            format!("damaged: {}", damaged.join(", ")),
+            "`bowline audit verify RUN` names everything that is wrong; restore the store from a backup",
+        )
+    })
+}
+
+/// Whether a program is in the search path.
+fn program(name: &'static str, why: &str) -> Line {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
+    match found {
+        Some(file) => Line::ok(name, file.display().to_string()),
+        None => Line::warn(name, "not found", format!("install it: {why}")),
+    }
+}

@@ -1,0 +1,98 @@
+//! `bowline export`: a run outside the store. Events are written as they are
+//! stored, not as a newer build would word them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bowline_core::event::Ending;
+use bowline_core::journal::Record;
+use bowline_core::provenance::Digest;
+use bowline_store::{RunRow, RunStore};
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::args::ExportArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::pick;
+use crate::report::{self, Report};
+
+/// Records read at once.
+const PAGE: usize = 256;
+
+/// Prints the journal, or writes journal, output and provenance.
+pub(crate) async fn export(desk: &Desk<'_>, args: &ExportArgs) -> Result<Exit, CliError> {
+    let engine = desk.home.observe()?;
+    let store = engine.store().as_ref();
+    let row = pick::run(store, &args.run).await?;
+    if args.json {
+        journal(store, &row, |line| desk.screen.json(line)).await?;
+        return Ok(Exit::Committed);
+    }
+    let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("bowline-{}", row.run)));
+    for (path, text) in files(store, &row).await? {
+        let path = write_new(&folder, path, &text)?;
+        desk.screen.line(&path.display().to_string());
+    }
+    Ok(Exit::Committed)
+}
+
+async fn files(store: &dyn RunStore, row: &RunRow) -> Result<Vec<(&'static str, String)>, CliError> {
+    let mut lines = String::new();
+    journal(store, row, |line| lines.push_str(&format!("{line}\n"))).await?;
+    let mut files = vec![("journal.jsonl", lines)];
+    let report = Report::load(store, &row.run).await?;
+    if let Some(output) = report.output {
+        files.push(("output.txt", output));
+    }
+    if let Some(Ending::Committed { provenance, .. }) = report.run.ending() {
+        files.push(("provenance.json", report::text(store, std::slice::from_ref(provenance)).await?));
+    }
+    Ok(files)
+}
+
+/// Hands out one object for each record.
+async fn journal(store: &dyn RunStore, row: &RunRow, mut each: impl FnMut(&Value)) -> Result<(), CliError> {
+    let (mut next, mut prev) = (1, Digest::ZERO);
+    loop {
+        let page = store.records(&row.run, next, PAGE).await?;
+        for record in &page {
+            let line = object(record, prev);
+            next = record.seq
+                + line.get("events").and_then(Value::as_array).map_or(1, |events| events.len().max(1) as u64);
+            prev = record.hash;
+            each(&line);
+        }
+        if page.len() < PAGE {
+            return Ok(());
+        }
+    }
+}
+
+fn object(record: &Record, prev: Digest) -> Value {
+    // A body that is no JSON any more is still worth having.
+    let events = serde_json::from_str(&record.body).unwrap_or_else(|_| Value::String(record.body.clone()));
+    json!({
+        "run": record.run,
+        "seq": record.seq,
+        "at": record.at,
+        "format": record.format,
+        "prev": prev,
+        "hash": record.hash,
+        "events": events,
+    })
+}
+
+/// Writes a file that is not there yet.
+fn write_new(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CliError> {
+    fs::create_dir_all(folder).map_err(CliError::io("make", folder))?;
+    let path = folder.join(name);
+    if path.symlink_metadata().is_ok() {
+        return Err(CliError::refused(
+            format!("{} is there already", path.display()),
+            "nothing is overwritten: name another folder with --out DIR",
+        ));
+    }
+    fs::write(&path, text).map_err(CliError::io("write", &path))?;
+    Ok(path)
+}

@@ -1,0 +1,114 @@
+//! `bowline gc`: removes runs that ended long ago, and folders whose run is gone.
+//!
+//! First the run, then its folders: a crash in between leaves folders without a
+//! run, which the next `gc` removes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bowline_core::id::RunId;
+use bowline_store::{EndingKind, ListFilter, RunRow, StoreError};
+
+use super::Desk;
+use crate::args::GcArgs;
+use crate::clock;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home::Home;
+use crate::render::{escape, words};
+
+/// Removes what is old and over.
+pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError> {
+    let engine = desk.home.observe()?;
+    let store = engine.store();
+    let now = clock::now();
+    let mut rows = store.list(ListFilter { max: usize::MAX, ..ListFilter::default() }).await?;
+    let (mut removed, mut freed) = (0_u64, 0_u64);
+    for row in
+        rows.extract_if(.., |row| is_over(row, args.halted) && now.since(row.updated_at) >= args.older_than)
+    {
+        let goal = escape::cut(&escape::line(&row.summary.goal), 60);
+        let verb = if args.dry_run { "would remove" } else { "removed" };
+        if !args.dry_run {
+            match store.remove(&row.run).await {
+                Ok(bytes) => freed = freed.saturating_add(bytes),
+                // Somebody reopened or removed it meanwhile.
+                Err(StoreError::NotEnded { .. } | StoreError::NoRun { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        removed += 1;
+        desk.screen.line(&format!("{verb} run {}  {}  {goal}", row.run, row.summary.phase));
+        freed = freed.saturating_add(folders(&desk.home, &row.run, args.dry_run)?);
+    }
+    let kept: BTreeSet<RunId> = rows.into_iter().map(|row| row.run).collect();
+    for orphan in orphans(&desk.home, &kept)? {
+        let verb = if args.dry_run { "would remove" } else { "removed" };
+        freed = freed.saturating_add(remove_folder(&orphan, args.dry_run)?);
+        desk.screen.line(&format!("{verb} {}: its run is gone", orphan.display()));
+    }
+    let verb = if args.dry_run { "would be removed" } else { "removed" };
+    desk.screen.line(&format!(
+        "{} {verb}, {} bytes of content and files",
+        words::several(removed, "run"),
+        words::count(freed)
+    ));
+    Ok(Exit::Committed)
+}
+
+fn is_over(row: &RunRow, halted_too: bool) -> bool {
+    match row.summary.ending {
+        Some(EndingKind::Committed | EndingKind::Failed) => true,
+        Some(EndingKind::Halted) => halted_too,
+        None => false,
+    }
+}
+
+fn folders(home: &Home, run: &RunId, dry_run: bool) -> Result<u64, CliError> {
+    let copy = remove_folder(&home.workspaces().join(run.as_str()), dry_run)?;
+    Ok(copy.saturating_add(remove_folder(&home.results().join(run.as_str()), dry_run)?))
+}
+
+/// Folders of runs that are not in the store.
+pub(crate) fn orphans(home: &Home, known: &BTreeSet<RunId>) -> Result<Vec<PathBuf>, CliError> {
+    let mut found = Vec::new();
+    for place in [home.workspaces(), home.results()] {
+        let entries = match fs::read_dir(&place) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(CliError::io("read", &place)(error)),
+        };
+        for entry in entries.flatten() {
+            // Anything that is not named like a run is not ours.
+            let run = entry.file_name().to_str().and_then(|name| RunId::parse(name).ok());
+            if run.is_some_and(|run| !known.contains(&run)) {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Removes a folder and says how many bytes its files had.
+fn remove_folder(folder: &Path, dry_run: bool) -> Result<u64, CliError> {
+    if folder.symlink_metadata().is_err() {
+        return Ok(0);
+    }
+    let bytes = bytes_in(folder);
+    if !dry_run {
+        fs::remove_dir_all(folder).map_err(CliError::io("remove", folder))?;
+    }
+    Ok(bytes)
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(about) if about.is_dir() => bytes_in(&entry.path()),
+        Ok(about) => about.len(),
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,55 @@
+//! One file per command. A command opens the store in the role it needs, asks
+//! the library, and hands what came of it to `render`.
+
+mod answer;
+mod audit;
+mod audit_verify;
+mod doctor;
+mod export;
+mod follow;
+mod gc;
+mod init;
+mod replay;
+mod resume;
+mod run;
+mod runs;
+mod settle;
+mod show;
+mod signal;
+mod watch;
+mod work;
+
+use crate::args::{Args, AuditCommand, Command};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home::Home;
+use crate::render::Screen;
+
+/// What every command gets.
+pub(crate) struct Desk<'a> {
+    pub(crate) home: Home,
+    pub(crate) screen: &'a Screen,
+}
+
+/// Does what the command line asks.
+pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliError> {
+    let desk = Desk { home: Home::find(args.home)?, screen };
+    match args.command {
+        Command::Run(args) => run::run(&desk, &args).await,
+        Command::Resume(args) => resume::resume(&desk, args).await,
+        Command::Runs(args) => runs::runs(&desk, &args).await,
+        Command::Show(args) => show::show(&desk, &args).await,
+        Command::Watch(args) => watch::watch(&desk, &args).await,
+        Command::Pause(args) => signal::pause(&desk, &args).await,
+        Command::Cancel(args) => signal::cancel(&desk, &args).await,
+        Command::Approve(args) => answer::approve(&desk, &args).await,
+        Command::Deny(args) => answer::deny(&desk, &args).await,
+        Command::Settle(args) => settle::settle(&desk, &args).await,
+        Command::Replay(args) => replay::replay(&desk, &args).await,
+        Command::Audit(AuditCommand::Verify(args)) => audit_verify::verify(&desk, &args).await,
+        Command::Export(args) => export::export(&desk, &args).await,
+        Command::Gc(args) => gc::gc(&desk, &args).await,
+        Command::Doctor(_) => doctor::doctor(&desk).await,
+        Command::Init(args) => init::init(&desk, &args),
+    }
+}

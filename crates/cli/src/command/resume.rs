@@ -1,0 +1,83 @@
+//! `bowline resume`: goes on with one run, or with every run that can go on.
+
+use bowline::Worked;
+use bowline_core::event::Ending;
+
+use super::Desk;
+use super::follow::while_working;
+use super::work::{detail, patience, to_a_stop};
+use crate::args::ResumeArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home::person;
+use crate::interrupt::Interrupts;
+use crate::pick;
+use crate::render::progress::Progress;
+use crate::render::result;
+use crate::report::Report;
+
+/// Runs that are worked on at once.
+const AT_ONCE: usize = 4;
+
+/// Goes on.
+pub(crate) async fn resume(desk: &Desk<'_>, args: ResumeArgs) -> Result<Exit, CliError> {
+    if !desk.home.has_store() {
+        desk.home.observe()?;
+    }
+    match &args.run {
+        Some(word) => one(desk, word, &args).await,
+        None => all(desk, &args).await,
+    }
+}
+
+async fn one(desk: &Desk<'_>, word: &str, args: &ResumeArgs) -> Result<Exit, CliError> {
+    let engine = desk.home.work(patience(args.show))?;
+    let row = pick::run(engine.store().as_ref(), word).await?;
+    let state = engine.inspect(&row.run).await?.run;
+    if let (Some(Ending::Committed { .. } | Ending::Failed { .. }), false) =
+        (state.ending(), args.raise.is_empty())
+    {
+        return Err(CliError::refused(
+            format!("run {} has ended: {}", row.run, state.phase.word()),
+            "an ending is final; start another run with higher limits",
+        ));
+    }
+    let mut progress = Progress::new(desk.screen, detail(args.show));
+    progress.begin(&row.run, row.next_seq, Some(state));
+    let by = person();
+    let resumed = engine.resume(&row.run, &by, args.raise.clone());
+    to_a_stop(desk, &engine, &row.run, &mut progress, resumed).await
+}
+
+async fn all(desk: &Desk<'_>, args: &ResumeArgs) -> Result<Exit, CliError> {
+    let engine = desk.home.work(patience(args.show))?;
+    let _interrupts = Interrupts::listen(&engine, desk.screen)?;
+    let mut progress = Progress::of_many(desk.screen, detail(args.show));
+    let worked = while_working(&engine, &mut progress, engine.work_off(AT_ONCE)).await?;
+    desk.screen.clear_live();
+    if worked.is_empty() {
+        desk.screen
+            .note("nothing can go on: every run has ended or waits for a person (`bowline runs --open`)");
+    }
+    // A run that was taken up twice is told about once, as it was left.
+    let mut last: Vec<Worked> = Vec::new();
+    for (id, how) in worked {
+        last.retain(|(known, _)| *known != id);
+        last.push((id, how));
+    }
+    let mut exit = Exit::Committed;
+    for (id, how) in last {
+        match how {
+            Ok(how) => {
+                let report = Report::load(engine.store().as_ref(), &id).await?;
+                result::show(desk.screen, &desk.home, &report, &how);
+                exit = exit.worse(Exit::of_stop(&how));
+            }
+            Err(error) => {
+                desk.screen.note(&format!("run {id} cannot go on: {error}\n  → {}", error.remedy()));
+                exit = exit.worse(Exit::Refused);
+            }
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,91 @@
+//! `bowline runs`: the list.
+
+use bowline_core::id::Millis;
+use bowline_store::{EndingKind, ListFilter, RunRow};
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::args::RunsArgs;
+use crate::clock;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::{table, words};
+
+const HEADINGS: [&str; 7] = ["RUN", "STATE", "STEPS", "TOOLS", "COST", "AGE", "GOAL"];
+
+/// Lists runs, newest first.
+pub(crate) async fn runs(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliError> {
+    let rows = if desk.home.has_store() {
+        let max = if args.all { usize::MAX } else { ListFilter::default().max };
+        let filter = ListFilter { open_only: args.open, max, ..ListFilter::default() };
+        desk.home.observe()?.store().list(filter).await?
+    } else {
+        Vec::new()
+    };
+    if args.json {
+        rows.iter().for_each(|row| desk.screen.json(&object(row)));
+        return Ok(Exit::Committed);
+    }
+    if rows.is_empty() {
+        let kind = if args.open { "no open runs" } else { "no runs yet" };
+        desk.screen.line(&format!("{kind} in {}", desk.home.path().display()));
+        return Ok(Exit::Committed);
+    }
+    let now = clock::now();
+    let alive = desk.home.worker_is_alive();
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, now, alive)).collect();
+    for line in table::lines(&HEADINGS, &cells, desk.screen.width()) {
+        desk.screen.line(&line);
+    }
+    Ok(Exit::Committed)
+}
+
+fn cells(row: &RunRow, now: Millis, alive: bool) -> Vec<String> {
+    let summary = &row.summary;
+    vec![
+        row.run.to_string(),
+        state(row, alive && row.lease_until > now),
+        summary.steps.to_string(),
+        summary.tool_calls.to_string(),
+        words::money(summary.micros),
+        words::age(now.since(row.created_at)),
+        summary.goal.clone(),
+    ]
+}
+
+/// Where a run stands, for a listing.
+fn state(row: &RunRow, leased: bool) -> String {
+    let summary = &row.summary;
+    match (summary.ending, &summary.waiting) {
+        (Some(_), _) => summary.phase.clone(),
+        (None, Some(waiting)) if waiting == "paused" => "paused".into(),
+        (None, Some(waiting)) => format!("waits: {waiting}"),
+        (None, None) if row.worker.is_some() && leased => summary.phase.clone(),
+        (None, None) => format!("{} (stopped)", summary.phase),
+    }
+}
+
+fn object(row: &RunRow) -> Value {
+    let summary = &row.summary;
+    json!({
+        "run": row.run,
+        "key": row.key,
+        "goal": summary.goal,
+        "phase": summary.phase,
+        "ending": summary.ending.map(|ending| match ending {
+            EndingKind::Committed => "committed",
+            EndingKind::Failed => "failed",
+            EndingKind::Halted => "halted",
+        }),
+        "waiting": summary.waiting,
+        "worker": row.worker,
+        "steps": summary.steps,
+        "tool_calls": summary.tool_calls,
+        "tokens": summary.tokens,
+        "micros": summary.micros,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "events": row.next_seq.saturating_sub(1),
+        "head": row.head,
+    })
+}

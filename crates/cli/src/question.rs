@@ -1,0 +1,163 @@
+//! What a run asks a person, shown exactly, and the answer that goes back.
+//!
+//! The answer carries the hash of what was shown, so a question that changed
+//! meanwhile is not answered by it.
+
+use std::io::BufRead as _;
+
+use bowline::Engine;
+use bowline_core::event::{Doubt, Settlement, Subject};
+use bowline_core::id::{ActionId, RunId};
+use bowline_core::input::Signal;
+use bowline_core::message::Payload;
+use bowline_core::run::{BatchCall, Run, Thread, Wait};
+use bowline_store::RunStore;
+
+use crate::error::CliError;
+use crate::home::person;
+use crate::interrupt::Interrupts;
+use crate::render::{Screen, escape, words};
+use crate::report;
+
+/// The lines that show what is asked.
+pub(crate) async fn shown(store: &dyn RunStore, run: &Run, wait: &Wait) -> Result<Vec<String>, CliError> {
+    Ok(match wait {
+        Wait::Paused => vec![format!("run {} is paused", run.id)],
+        Wait::Approval { subject: Subject::Action(action), binds, expires_at } => {
+            let mut lines = vec![format!("run {} asks: may {action} be made?", run.id)];
+            lines.extend(call_lines(store, run, *action).await?);
+            lines.push(format!("  content    sha256 {binds}"));
+            lines.push(format!("  until      {}", words::utc(*expires_at)));
+            lines
+        }
+        Wait::Approval { subject: Subject::Output, binds, expires_at } => {
+            let output = report::text(store, run.output.as_deref().unwrap_or_default()).await?;
+            let mut lines = vec![format!("run {} asks: may this output be committed?", run.id)];
+            lines.extend(escape::multiline(&output).lines().map(|line| format!("  │ {line}")));
+            let checked = if run.checked { "its checks passed" } else { "nothing has been checked" };
+            lines.push(format!("  checks     {checked}"));
+            lines.push(format!("  content    sha256 {binds}"));
+            lines.push(format!("  until      {}", words::utc(*expires_at)));
+            lines
+        }
+        Wait::InDoubt { action, why, .. } => {
+            let why = match why {
+                Doubt::Crash => "the process died while it was at work",
+                Doubt::Cancelled => "the run was cancelled while it was at work",
+                Doubt::LostReply => "no reply came",
+            };
+            let mut lines = vec![format!("run {}: nobody knows whether {action} happened: {why}", run.id)];
+            lines.extend(call_lines(store, run, *action).await?);
+            lines
+        }
+    })
+}
+
+async fn call_lines(store: &dyn RunStore, run: &Run, action: ActionId) -> Result<Vec<String>, CliError> {
+    let Some(found) = call(run, action) else { return Ok(Vec::new()) };
+    let args = report::text(store, std::slice::from_ref(&found.call.args)).await?;
+    Ok(vec![
+        format!("  tool       {}", escape::line(&found.call.tool)),
+        format!("  arguments  {}", escape::line(&args)),
+    ])
+}
+
+/// The call of that name, while it is open.
+pub(crate) fn call(run: &Run, action: ActionId) -> Option<&BatchCall> {
+    run.threads.values().flat_map(Thread::calls).find(|(id, _)| *id == action).map(|(_, call)| call)
+}
+
+/// Puts every question of a run to the person at the terminal. False when one
+/// of them was not answered, and the run cannot go on.
+pub(crate) async fn put(
+    engine: &Engine,
+    screen: &Screen,
+    (run, waits): (&RunId, &[Wait]),
+    interrupts: &Interrupts,
+) -> Result<bool, CliError> {
+    let state = engine.inspect(run).await?.run;
+    for wait in waits {
+        for line in shown(engine.store().as_ref(), &state, wait).await? {
+            screen.line(&line);
+        }
+        let answered = match wait {
+            Wait::Paused => false,
+            Wait::Approval { .. } => ask_consent(engine, screen, (run, wait), interrupts).await?,
+            Wait::InDoubt { action, .. } => ask_doubt(engine, screen, (run, *action), interrupts).await?,
+        };
+        if !answered {
+            return Ok(false);
+        }
+    }
+    Ok(!waits.is_empty())
+}
+
+async fn ask_consent(
+    engine: &Engine,
+    screen: &Screen,
+    (run, wait): (&RunId, &Wait),
+    interrupts: &Interrupts,
+) -> Result<bool, CliError> {
+    screen.ask("approve? [y/n] ");
+    match answer(interrupts).await.as_deref() {
+        Some("y" | "yes") => engine.approve(run, &person(), wait).await?,
+        Some("n" | "no") => {
+            screen.ask("why not? (the model reads it) ");
+            let Some(reason) = answer(interrupts).await else { return Ok(false) };
+            engine.deny(run, &person(), wait, &reason).await?;
+        }
+        Some(_) | None => return Ok(false),
+    }
+    Ok(true)
+}
+
+async fn ask_doubt(
+    engine: &Engine,
+    screen: &Screen,
+    (run, action): (&RunId, ActionId),
+    interrupts: &Interrupts,
+) -> Result<bool, CliError> {
+    screen.ask("did it happen? [y] yes  [r] no, make it now  [g] give it up ");
+    let settlement = match answer(interrupts).await.as_deref() {
+        Some("y" | "yes") => {
+            screen.ask("what came of it? (the model reads it) ");
+            let Some(result) = answer(interrupts).await else { return Ok(false) };
+            happened(&result)
+        }
+        Some("r") => Settlement::DidNotHappen,
+        Some("g") => given_up(),
+        Some(_) | None => return Ok(false),
+    };
+    engine.signal(run, &person(), Signal::Settle { action, settlement }).await?;
+    Ok(true)
+}
+
+/// It happened, with this result.
+pub(crate) fn happened(result: &str) -> Settlement {
+    let told = if result.is_empty() { "It happened; the result was not recorded." } else { result };
+    Settlement::Happened { output: Payload::inline(told) }
+}
+
+/// Nobody will find out.
+pub(crate) fn given_up() -> Settlement {
+    Settlement::GivenUp {
+        message: "Nobody could find out whether this happened. It will not be made again; go on without it."
+            .into(),
+    }
+}
+
+/// A line from the terminal; `None` at its end, or when somebody asks to stop.
+pub(crate) async fn answer(interrupts: &Interrupts) -> Option<String> {
+    let line = tokio::task::spawn_blocking(read_line);
+    tokio::select! {
+        line = line => line.ok().flatten(),
+        () = interrupts.asked() => None,
+    }
+}
+
+/// Blocks until a line is there.
+pub(crate) fn read_line() -> Option<String> {
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line).ok()?;
+    (read > 0).then(|| line.trim().to_owned())
+}

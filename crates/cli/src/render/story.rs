@@ -1,0 +1,192 @@
+//! A run told from the beginning: asked, planned, done, checked, spent, ended.
+
+use bowline_core::event::{Event, Outcome, Verdict};
+use bowline_core::id::Millis;
+use bowline_core::task::WorkspaceMode;
+use bowline_core::view::{CallRef, ending_line, line};
+use serde_json::{Value, json};
+
+use super::screen::Look;
+use super::{Screen, escape, live, result, words};
+use crate::home::Home;
+use crate::report::Report;
+
+/// Tells it to a person.
+pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
+    let run = &report.run;
+    screen.line(&format!(
+        "{}  {}",
+        screen.paint(Look::Strong, &format!("run {}", run.id)),
+        state(home, report, now)
+    ));
+    section(screen, "asked", escape::multiline(&run.task.goal).lines().map(str::to_owned).collect());
+    section(screen, "with", with(report));
+    section(screen, "plan", plan(report));
+    section(
+        screen,
+        "evidence",
+        report
+            .facts
+            .evidence
+            .iter()
+            .map(|item| format!("{}  {}", escape::line(&item.path), item.sha256.short()))
+            .collect(),
+    );
+    section(screen, "done", report.facts.calls.iter().map(call).collect());
+    section(screen, "answers", answers(report));
+    section(screen, "checked", vec![result::checked(report)]);
+    section(screen, "repaired", repairs(report));
+    section(screen, "spent", spent(report));
+    section(screen, "output", output(report));
+    if run.ending().is_none() {
+        section(screen, "waits for", live::awaited(run, now).iter().map(|wait| escape::line(wait)).collect());
+    }
+    section(screen, "head", vec![report.row.head.to_string()]);
+    result::steps(screen, home, run);
+}
+
+/// The timeline.
+pub(crate) fn timeline(screen: &Screen, report: &[(u64, Millis, Event)]) {
+    let start = report.first().map_or(Millis(0), |(_, at, _)| *at);
+    for (seq, at, event) in report {
+        let since = at.since(start);
+        screen.line(&format!(
+            "{seq:>6}  {:>6}.{:03}  {}",
+            since / 1000,
+            since % 1000,
+            escape::line(&line(event))
+        ));
+    }
+}
+
+fn section(screen: &Screen, name: &str, lines: Vec<String>) {
+    for (at, text) in lines.iter().enumerate() {
+        let name = if at == 0 { name } else { "" };
+        screen.line(&format!("  {}  {text}", screen.paint(Look::Dim, &format!("{name:<10}"))));
+    }
+}
+
+fn state(home: &Home, report: &Report, now: Millis) -> String {
+    match report.run.ending() {
+        Some(ending) => escape::line(&ending_line(ending)),
+        None if report.row.worker.is_some() && report.row.lease_until > now && home.worker_is_alive() => {
+            format!("{}, at work", report.run.phase.word())
+        }
+        None => format!("{}, nobody works on it", report.run.phase.word()),
+    }
+}
+
+fn with(report: &Report) -> Vec<String> {
+    let task = &report.run.task;
+    let mode = match task.workspace.mode {
+        WorkspaceMode::Copy => "a copy of",
+        WorkspaceMode::InPlace => "in",
+    };
+    let mut lines = vec![escape::line(&task.model), format!("{mode} {}", escape::line(&task.workspace.path))];
+    if !report.run.tools.is_empty() {
+        let names: Vec<&str> = report.run.tools.iter().map(|tool| tool.name.as_str()).collect();
+        lines.push(format!("tools {}", names.join(", ")));
+    }
+    lines.push(format!("submitted {}", words::utc(report.run.submitted_at)));
+    if let Some(key) = &report.row.key {
+        lines.push(format!("key {}", escape::line(key)));
+    }
+    lines
+}
+
+fn plan(report: &Report) -> Vec<String> {
+    let Some(plan) = &report.run.plan else { return Vec::new() };
+    let subtasks = plan.subtasks();
+    if subtasks.len() < 2 {
+        return Vec::new();
+    }
+    let one = |subtask: &bowline_core::plan::Subtask| {
+        let after: Vec<&str> = subtask.after.iter().map(bowline_core::id::SubtaskId::as_str).collect();
+        let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
+        format!("{}{after}: {}", subtask.id, escape::cut(&escape::line(&subtask.goal), 80))
+    };
+    subtasks.iter().map(one).collect()
+}
+
+fn call(call: &CallRef) -> String {
+    let how = match call.outcome {
+        Some(Outcome::Ok) => "done",
+        Some(Outcome::Error) => "error",
+        Some(Outcome::TimedOut) => "timed out",
+        Some(Outcome::Cancelled) => "cancelled",
+        None => "no outcome",
+    };
+    let file = call.file.as_ref().map_or(String::new(), |file| format!(" {}", escape::line(file)));
+    let again = if call.attempts > 1 { format!(", {} attempts", call.attempts) } else { String::new() };
+    format!("{}  {}{file}: {how}{again}", call.action, call.tool)
+}
+
+fn answers(report: &Report) -> Vec<String> {
+    let one = |answer: &bowline_core::view::ApprovalRef| match &answer.verdict {
+        Verdict::Approved { by } => format!("{}: approved by {}", answer.subject, escape::line(by)),
+        Verdict::Denied { by, reason } => {
+            format!("{}: denied by {}: {}", answer.subject, escape::line(by), escape::line(reason))
+        }
+        Verdict::Expired => format!("{}: nobody answered in time", answer.subject),
+    };
+    report.facts.approvals.iter().map(one).collect()
+}
+
+fn repairs(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (diagnosis, round) in report.facts.repairs.iter().zip(1..) {
+        lines.push(format!("round {round}: {}", escape::line(&diagnosis.summary)));
+        for defect in &diagnosis.defects {
+            let place =
+                defect.place.as_ref().map_or(String::new(), |place| format!(" ({})", escape::line(place)));
+            lines.push(format!("  - {}{place}", escape::line(&defect.what)));
+        }
+    }
+    lines
+}
+
+fn spent(report: &Report) -> Vec<String> {
+    let by_phase = report.facts.tokens_by_phase.iter();
+    let by_phase: Vec<String> =
+        by_phase.map(|(phase, tokens)| format!("{phase} {}", words::count(*tokens))).collect();
+    let mut lines = vec![result::spent(&report.run)];
+    if !by_phase.is_empty() {
+        lines.push(format!("tokens by phase: {}", by_phase.join(", ")));
+    }
+    lines
+}
+
+fn output(report: &Report) -> Vec<String> {
+    let text = report.output.as_deref().unwrap_or_default();
+    escape::multiline(text).trim_end().lines().map(|line| format!("│ {line}")).collect()
+}
+
+/// The same for machines: one object.
+pub(crate) fn object(report: &Report) -> Value {
+    let run = &report.run;
+    json!({
+        "run": run.id,
+        "key": report.row.key,
+        "goal": run.task.goal,
+        "model": run.task.model,
+        "workspace": run.task.workspace,
+        "submitted_at": run.submitted_at,
+        "updated_at": report.row.updated_at,
+        "phase": run.phase.word(),
+        "ending": run.ending().map(result::word),
+        "ending_line": run.ending().map(ending_line),
+        "plan": run.plan,
+        "evidence": report.facts.evidence,
+        "calls": report.facts.calls,
+        "checks": report.facts.checks,
+        "repairs": report.facts.repairs,
+        "approvals": report.facts.approvals,
+        "waits": run.waits(),
+        "limits": run.limits,
+        "spend": run.spend,
+        "tokens_by_phase": report.facts.tokens_by_phase,
+        "output": report.output,
+        "events": report.row.next_seq.saturating_sub(1),
+        "head": report.row.head,
+    })
+}
