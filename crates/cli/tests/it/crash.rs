@@ -72,3 +72,36 @@ fn killed_between_a_booking_and_its_outcome_a_run_asks_again_with_the_same_key()
     place.bowline(&["resume"]).ends(0).says("a2.0: book, attempt 2");
     each_once(&place);
 }
+
+#[test]
+fn a_tool_dies_with_the_program_that_started_it() {
+    let place = Place::new();
+    let settings = r#"
+goal = "Work for a while"
+review = "never"
+[[tool]]
+name = "work"
+command = ["python3", "./work.py"]
+description = "Works."
+schema = { type = "object" }
+consent = "not-needed"
+"#;
+    let work = "
+import time
+line = open('lifeline', 'w')
+line.write('begun ')
+line.flush()
+time.sleep(5)
+line.write('outlived')
+";
+    place.task(settings, "  main:\n    - calls: [{tool: work, args: {}}]\n").write("task/work.py", work);
+    let made = std::process::Command::new("mkfifo").arg(place.path("task/lifeline")).status().unwrap();
+    assert!(made.success());
+    let running = place.start(&["run", "task"]);
+    let mut line = std::fs::File::open(place.path("task/lifeline")).unwrap();
+    let mut begun = [0; 6];
+    std::io::Read::read_exact(&mut line, &mut begun).unwrap();
+    running.kill();
+    let rest = std::io::read_to_string(line).unwrap();
+    assert_eq!(rest, "", "the tool went on after its program was gone");
+}
