@@ -74,8 +74,10 @@ async fn all(desk: &Desk<'_>, args: &ResumeArgs) -> Result<Exit, CliError> {
                 exit = exit.worse(Exit::of_stop(&how));
             }
             Err(error) => {
-                desk.screen.note(&format!("run {id} cannot go on: {error}\n  → {}", error.remedy()));
-                exit = exit.worse(Exit::Refused);
+                let error = CliError::from(error);
+                desk.screen.note(&format!("run {id} cannot go on"));
+                desk.screen.failed(&error);
+                exit = exit.worse(error.exit());
             }
         }
     }

@@ -135,3 +135,19 @@ fn a_home_that_cannot_be_made_is_refused() {
     place.bowline(&["--home", "file/home", "run", "task"]).ends(2).complains("cannot make");
     place.bowline(&["--home", "file/home", "doctor"]).ends(1).says("cannot be written");
 }
+
+#[test]
+fn a_run_that_cannot_go_on_does_not_keep_the_others_from_going_on() {
+    let place = Place::new();
+    place.task("goal = \"Say hello\"\n", HELLO);
+    fs::rename(place.path("task"), place.path("first")).unwrap();
+    place.task("goal = \"Say hello\"\n", HELLO);
+    for task in ["first", "task"] {
+        place.bowline(&["run", task, "-q"]).ends(4);
+        place.bowline(&["approve", "last", "--yes"]).ends(0);
+    }
+    fs::remove_file(place.path("first/model.yaml")).unwrap();
+    let ran = place.bowline(&["resume"]).ends(2);
+    assert!(ran.err.contains("cannot go on") && ran.err.contains("model.yaml"), "{}", ran.err);
+    assert!(ran.out.contains("committed"), "{}", ran.out);
+}
