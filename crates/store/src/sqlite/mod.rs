@@ -90,6 +90,7 @@ impl SqliteStore {
             |error: rusqlite::Error| OpenError::Database { path: path.clone(), message: error.to_string() };
         if role == Role::Worker {
             writes::release_all(&conn).map_err(said)?;
+            schema::lengthen_log(&conn).map_err(said)?;
         }
         let changed = Arc::new(Notify::new());
         let readers = Readers::open(&path)?;

@@ -30,11 +30,13 @@ const GROUP_JOBS: usize = 1024;
 /// Most bytes of content in one commit, give or take the last job.
 const GROUP_BYTES: usize = 16 << 20;
 
-/// Length of the log after which it is moved into the database.
-const LOG_BYTES: i32 = 4 << 20;
+/// Pages in the log after which they are moved into the database at the latest.
+const LOG_PAGES: i32 = (8 << 20) / PAGE_BYTES;
 
-/// The same in pages.
-const LOG_PAGES: i32 = LOG_BYTES / PAGE_BYTES;
+/// Commits after which they are moved in any case. A log that is written over
+/// again syncs faster than one that grows, and this many small commits fit into
+/// the length a worker's log begins with.
+const LOG_COMMITS: u32 = 256;
 
 /// How long a caller waits for an answer. Far beyond any healthy disk.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
@@ -112,6 +114,7 @@ impl Writer {
             poison: Arc::clone(&poison),
             counters: Arc::clone(&counters),
             log_pages,
+            log_commits: 0,
             checkpoint_at: LOG_PAGES,
         };
         let thread = std::thread::Builder::new()
@@ -241,6 +244,7 @@ struct Desk {
     poison: Arc<OnceLock<String>>,
     counters: Arc<Counters>,
     log_pages: Arc<AtomicI32>,
+    log_commits: u32,
     checkpoint_at: i32,
 }
 
@@ -285,12 +289,15 @@ impl Desk {
             }
         }
         if let Err(error) = self.say("COMMIT") {
-            let message = error.to_string();
-            // Only tidies up; the store is finished whether this works or not.
-            let _ = self.say("ROLLBACK");
-            return Err(Loss::Poison(message));
+            // No room is found out while writing, before any sync: once that is
+            // rolled back, the disk holds what it held. Anything else leaves
+            // nobody knowing; then the rollback only tidies up.
+            let undone = self.conn.is_autocommit() || self.say("ROLLBACK").is_ok();
+            let full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+            return Err(if full && undone { Loss::Full } else { Loss::Poison(error.to_string()) });
         }
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        self.log_commits = self.log_commits.saturating_add(1);
         Ok(())
     }
 
@@ -332,9 +339,11 @@ impl Desk {
         if pages < LOG_PAGES {
             self.checkpoint_at = LOG_PAGES;
         }
-        if pages < self.checkpoint_at || self.poison.get().is_some() {
+        let is_due = pages >= self.checkpoint_at || self.log_commits >= LOG_COMMITS;
+        if !is_due || self.poison.get().is_some() {
             return;
         }
+        self.log_commits = 0;
         match self.conn.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
             Ok(_) => {
                 self.counters.checkpoints.fetch_add(1, Ordering::Relaxed);
