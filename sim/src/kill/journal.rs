@@ -1,0 +1,178 @@
+//! What the harness itself reads in an exported journal: what waits for a
+//! person, and whether everything a process showed was durable.
+//!
+//! It believes nothing else of it; judging the journal is the checker's work.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// Something only a person can answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// May this be done or delivered?
+    Approve {
+        /// An action, or `output`.
+        subject: String,
+    },
+    /// Did this call happen?
+    Settle {
+        /// Which.
+        action: String,
+    },
+}
+
+/// The events of an exported journal, with their numbers.
+#[must_use]
+pub fn events(journal: &str) -> Vec<(u64, Value)> {
+    let mut events = Vec::new();
+    for record in journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let first = record.get("seq").and_then(Value::as_u64).unwrap_or(0);
+        let of_record = record.get("events").and_then(Value::as_array).cloned().unwrap_or_default();
+        events.extend((first..).zip(of_record));
+    }
+    events
+}
+
+/// The hash of the last record of an exported journal.
+#[must_use]
+pub fn head(journal: &str) -> Option<String> {
+    text(&serde_json::from_str(journal.lines().next_back()?).ok()?, "hash")
+}
+
+/// The head a process printed when it said how the run ended.
+#[must_use]
+pub fn told_head(printed: &str) -> Option<String> {
+    let last: Value = serde_json::from_str(printed.lines().next_back()?).ok()?;
+    text(&last, "ending").and_then(|_| text(&last, "head"))
+}
+
+/// The questions that nobody has answered, in the order they were asked.
+#[must_use]
+pub fn questions(events: &[(u64, Value)]) -> Vec<Question> {
+    let mut open: Vec<Question> = Vec::new();
+    for (_, event) in events {
+        let subject = |kind: &str| event.get(kind).and_then(|body| body.get("subject")).map(subject_word);
+        let action = |kind: &str| text(event.get(kind)?, "action");
+        if let Some(subject) = subject("approval_requested") {
+            open.push(Question::Approve { subject });
+        } else if let Some(subject) = subject("approval_settled") {
+            open.retain(|question| *question != Question::Approve { subject: subject.clone() });
+        } else if let Some(action) = action("call_settled") {
+            open.retain(|question| *question != Question::Settle { action: action.clone() });
+        } else if let Some(body) = event.get("call_in_doubt")
+            && text(body, "ask").as_deref() == Some("person")
+        {
+            open.extend(text(body, "action").map(|action| Question::Settle { action }));
+        }
+    }
+    open
+}
+
+/// How many calls in doubt a tool's own probe settled.
+#[must_use]
+pub fn probed(events: &[(u64, Value)]) -> u64 {
+    let by_probe = |event: &Value| {
+        event.get("call_settled").and_then(|body| text(body, "by")).as_deref() == Some("probe")
+    };
+    events.iter().filter(|(_, event)| by_probe(event)).count() as u64
+}
+
+/// The run that a process of `run --json` or `resume --json` worked on.
+#[must_use]
+pub fn run_of(printed: &str) -> Option<String> {
+    printed.lines().find_map(|line| text(&serde_json::from_str(line).ok()?, "run"))
+}
+
+/// What a process showed and the journal does not have: each is a line.
+///
+/// The last line may be cut by the kill; a whole line was shown to somebody.
+#[must_use]
+pub fn shown_and_lost(printed: &str, events: &[(u64, Value)]) -> Vec<String> {
+    let kept: BTreeMap<u64, &Value> = events.iter().map(|(seq, event)| (*seq, event)).collect();
+    let mut lost = Vec::new();
+    for line in printed.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+        let Ok(shown) = serde_json::from_str::<Value>(line) else { continue };
+        let Some((seq, event)) = shown.get("seq").and_then(Value::as_u64).zip(shown.get("event")) else {
+            continue;
+        };
+        match kept.get(&seq) {
+            Some(there) if *there == event => {}
+            Some(there) => {
+                lost.push(format!("event {seq} was shown as {} and is {}", kind(event), kind(there)))
+            }
+            None => lost.push(format!("event {seq} ({}) was shown and is not in the journal", kind(event))),
+        }
+    }
+    lost
+}
+
+fn kind(event: &Value) -> &str {
+    event.as_object().and_then(|fields| fields.keys().next()).map_or("nothing", String::as_str)
+}
+
+fn text(value: &Value, name: &str) -> Option<String> {
+    value.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn subject_word(subject: &Value) -> String {
+    text(subject, "action").or_else(|| subject.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn numbered(list: &[Value]) -> Vec<(u64, Value)> {
+        (1..).zip(list.iter().cloned()).collect()
+    }
+
+    #[test]
+    fn what_was_asked_and_not_answered_is_open() {
+        let list = [
+            json!({"approval_requested": {"subject": {"action": "a1.0"}, "binds": "x"}}),
+            json!({"call_in_doubt": {"action": "a2.0", "ask": "probe"}}),
+            json!({"call_in_doubt": {"action": "a2.0", "ask": "person"}}),
+            json!({"approval_settled": {"subject": {"action": "a1.0"}}}),
+            json!({"approval_requested": {"subject": "output"}}),
+        ];
+        let open =
+            [Question::Settle { action: "a2.0".into() }, Question::Approve { subject: "output".into() }];
+        assert_eq!(questions(&numbered(&list)), open);
+        let settled =
+            json!({"call_settled": {"action": "a2.0", "settlement": "did_not_happen", "by": "probe"}});
+        let all: Vec<_> = list.into_iter().chain([settled]).collect();
+        assert_eq!(questions(&numbered(&all)), open[1..]);
+        assert_eq!(probed(&numbered(&all)), 1);
+    }
+
+    #[test]
+    fn an_event_that_was_shown_must_be_in_the_journal_as_it_was_shown() {
+        let journal =
+            "{\"seq\":1,\"events\":[{\"a\":{}},{\"b\":{\"x\":1}}]}\n{\"seq\":3,\"events\":[{\"c\":{}}]}\n";
+        let kept = events(journal);
+        assert_eq!(kept.len(), 3);
+        let shown = |line: &str| shown_and_lost(line, &kept);
+        assert!(shown("{\"run\":\"r\",\"seq\":2,\"event\":{\"b\":{\"x\":1}}}\n").is_empty());
+        assert_eq!(shown("{\"seq\":3,\"event\":{\"b\":{}}}\n"), ["event 3 was shown as b and is c"]);
+        let missing = "{\"seq\":4,\"event\":{\"d\":{}}}";
+        assert_eq!(shown(&format!("{missing}\n")), ["event 4 (d) was shown and is not in the journal"]);
+        assert!(shown(missing).is_empty(), "a line without its end was not shown");
+    }
+
+    #[test]
+    fn the_head_counts_only_where_an_ending_was_told() {
+        assert_eq!(head("{\"hash\":\"aa\"}\n{\"hash\":\"bb\"}\n"), Some("bb".into()));
+        let told =
+            |ending: &str| told_head(&format!("{{\"seq\":1}}\n{{\"ending\":{ending},\"head\":\"bb\"}}\n"));
+        assert_eq!((told("\"failed\""), told("null")), (Some("bb".into()), None));
+    }
+
+    #[test]
+    fn the_run_is_known_from_the_first_whole_line_that_names_it() {
+        assert_eq!(run_of("hello\n{\"run\":\"r7\",\"seq\":1}\n{\"run\":\"r8\"}\n"), Some("r7".into()));
+        assert_eq!(run_of("{\"run\":\"r"), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Does it bite? Each sabotage breaks a promise on purpose, from the outside,
+//! and must be caught by the check that is named for it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::batch::{Batch, Life};
+use super::error::KillError;
+use super::moment::{Call, Moment};
+use super::scenario::Scenario;
+use super::{Crew, Violation};
+use crate::ledger::wire::{Entry, EntryKind, Operation};
+
+/// A way to break a promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// A payment is made a second time.
+    PayAgain,
+    /// The disk forgets what the store had synced.
+    LoseWrites,
+    /// A file that was rolled back is changed by one byte.
+    TouchFile,
+    /// A process shows an event that its journal does not have.
+    ShowTooSoon,
+}
+
+impl Sabotage {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::PayAgain, Self::LoseWrites, Self::TouchFile, Self::ShowTooSoon];
+
+    /// What people call it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::PayAgain => "pay-again",
+            Self::LoseWrites => "lose-writes",
+            Self::TouchFile => "touch-file",
+            Self::ShowTooSoon => "show-too-soon",
+        }
+    }
+
+    /// The sabotage of that name.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sabotage| sabotage.word() == word)
+    }
+
+    /// The check that must catch it.
+    #[must_use]
+    pub fn caught_by(self) -> &'static str {
+        match self {
+            Self::PayAgain | Self::LoseWrites => "O3",
+            Self::TouchFile => "F1",
+            Self::ShowTooSoon => "V1",
+        }
+    }
+
+    /// Commits it in a batch of its own and says what was found.
+    pub(super) fn commit(self, crew: &Crew, number: u64) -> Result<Vec<Violation>, KillError> {
+        let mut batch = Batch::open(crew, number)?;
+        match self {
+            Self::PayAgain => self.pay_again(&mut batch)?,
+            Self::LoseWrites => self.lose_writes(&mut batch)?,
+            Self::TouchFile => {
+                let mut life = batch.begin(Scenario::Rollback, Some(Moment::Entering(Call::Sync, 12)))?;
+                batch.go_on(&mut life)?;
+                let path = life.stage.workspace().join("old.txt");
+                fs::write(&path, "as it Was\n").map_err(KillError::io(&path))?;
+                batch.keep(life);
+            }
+            Self::ShowTooSoon => {
+                let mut life = batch.begin(Scenario::Plan, None)?;
+                batch.go_on(&mut life)?;
+                life.pretend("{\"seq\":9999,\"event\":{\"ended\":{}}}\n");
+                batch.keep(life);
+            }
+        }
+        batch.close()
+    }
+
+    fn pay_again(self, batch: &mut Batch<'_>) -> Result<(), KillError> {
+        batch.live(Scenario::Repair, Some(Moment::Entering(Call::Sync, 10)))?;
+        let paid = |entry: &&Entry| entry.kind == EntryKind::Effect && entry.op == Operation::Pay;
+        let entries = batch.ledger.dump()?;
+        let entry = entries.iter().find(paid).ok_or(KillError::NoChance { name: self.word() })?;
+        let program = batch.crew.sim.clone();
+        let failed = |source| KillError::Program { program: program.clone(), source };
+        let mut child = Command::new(&program)
+            .args(["tool", "pay", "--dir"])
+            .arg(batch.folder.join("ledger"))
+            .env("BOWLINE_RUN", &entry.run)
+            .env("BOWLINE_ACTION", &entry.action)
+            .env("BOWLINE_KEY", &entry.key)
+            .env("BOWLINE_EPOCH", entry.epoch.to_string())
+            .env("BOWLINE_ATTEMPT", entry.attempt.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let args = format!("{{\"amount\":{}}}", entry.amount);
+            std::io::Write::write_all(&mut stdin, args.as_bytes()).map_err(failed)?;
+        }
+        let status = child.wait().map_err(failed)?;
+        if status.success() { Ok(()) } else { Err(KillError::NoChance { name: self.word() }) }
+    }
+
+    /// Kills a run before its payment, keeps a copy of the store, lets the run
+    /// end, and puts the copy back: what was synced since is gone.
+    fn lose_writes(self, batch: &mut Batch<'_>) -> Result<(), KillError> {
+        for nth in 4..24 {
+            let mut life = batch.begin(Scenario::Consent, Some(Moment::Entering(Call::Sync, nth)))?;
+            let first = life.take_moment();
+            batch.start(&mut life, first)?;
+            let early = life.run.is_some() && !has_paid(batch, &life)?;
+            let (home, copy) = (batch.bowline.home.clone(), batch.folder.join(format!("copy{nth}")));
+            if early {
+                copy_store(&home, &copy)?;
+            }
+            batch.go_on(&mut life)?;
+            if early && has_paid(batch, &life)? {
+                copy_store(&copy, &home)?;
+                batch.go_on(&mut life)?;
+                batch.keep(life);
+                return Ok(());
+            }
+            batch.keep(life);
+        }
+        Err(KillError::NoChance { name: self.word() })
+    }
+}
+
+fn has_paid(batch: &Batch<'_>, life: &Life) -> Result<bool, KillError> {
+    let is_ours = |entry: &Entry| {
+        entry.kind == EntryKind::Effect && entry.op == Operation::Pay && Some(&entry.run) == life.run.as_ref()
+    };
+    Ok(batch.ledger.dump()?.iter().any(is_ours))
+}
+
+/// Copies the store's files as they are; nobody has it open.
+fn copy_store(from: &Path, to: &Path) -> Result<(), KillError> {
+    fs::create_dir_all(to).map_err(KillError::io(to))?;
+    for name in ["store.db", "store.db-wal", "store.db-shm"] {
+        let (from, to) = (from.join(name), to.join(name));
+        if from.exists() {
+            fs::copy(&from, &to).map_err(KillError::io(&to))?;
+        } else if to.exists() {
+            fs::remove_file(&to).map_err(KillError::io(&to))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! O9: what a run used, over all its lives, against what it was allowed.
+
+use std::collections::BTreeMap;
+
+use bowline_core::budget::{Cost, Limit, Limits};
+use bowline_core::event::{Event, Raise, StepTrouble};
+use bowline_core::id::RunId;
+
+use super::{Numbered, Verdict, submission};
+use crate::world::violation::Check;
+
+/// One run's use of its bounds.
+struct Spent {
+    limits: Limits,
+    steps: u32,
+    tool_calls: u32,
+    repairs: u32,
+    settled: Cost,
+    reserved: BTreeMap<u32, Cost>,
+    /// What the provider billed beyond what was set aside.
+    excess: Cost,
+}
+
+/// Steps, calls, repairs, tokens and money stay within the limits.
+pub(super) fn bounds(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
+    let Some(submission) = submission(journal) else {
+        verdict.violation(Check::O9, format!("run {run} was submitted without limits"));
+        return;
+    };
+    let mut spent = Spent {
+        limits: submission.task.limits,
+        steps: 0,
+        tool_calls: 0,
+        repairs: 0,
+        settled: Cost::default(),
+        reserved: BTreeMap::new(),
+        excess: Cost::default(),
+    };
+    for (seq, event) in journal {
+        if let Some(what) = spent.take(event) {
+            verdict.violation(Check::O9, format!("run {run} event {seq}: {what}"));
+        }
+    }
+    let (held, limits, excess) = (spent.held(), spent.limits, spent.excess);
+    let tokens = held.tokens <= limits.tokens.saturating_add(excess.tokens);
+    let money = held.micros <= limits.micros.saturating_add(excess.micros);
+    verdict.require(tokens && money, Check::O9, || format!("run {run} used {held:?} of {limits:?}"));
+}
+
+impl Spent {
+    fn held(&self) -> Cost {
+        self.reserved.values().fold(self.settled, |sum, cost| sum.plus(*cost))
+    }
+
+    /// Moves on by one event; says what is out of bounds.
+    fn take(&mut self, event: &Event) -> Option<String> {
+        if let Event::StepStarted { step, reserved, .. } = event {
+            return self.step(*step, *reserved);
+        }
+        if let Event::StepFinished { step, usage, micros, .. } = event {
+            self.settle(*step, Cost { tokens: usage.input + usage.output, micros: *micros });
+        }
+        if let Event::StepFailed { step, why, .. } = event {
+            let paid = matches!(why.kind, StepTrouble::Lost | StepTrouble::TimedOut);
+            let reserved = self.reserved.get(step).copied().unwrap_or_default();
+            self.settle(*step, if paid { reserved } else { Cost::default() });
+        }
+        if let Event::CallStarted { attempt: 1, .. } = event {
+            self.tool_calls += 1;
+            let over = self.tool_calls > self.limits.tool_calls;
+            return over.then(|| format!("tool call {} of {}", self.tool_calls, self.limits.tool_calls));
+        }
+        if let Event::RepairStarted { .. } = event {
+            self.repairs += 1;
+            let over = self.repairs > self.limits.repairs;
+            return over.then(|| format!("repair {} of {}", self.repairs, self.limits.repairs));
+        }
+        if let Event::Resumed { raised, .. } = event {
+            raised.iter().for_each(|raise| self.raise(raise));
+        }
+        None
+    }
+
+    fn step(&mut self, step: u32, reserved: Cost) -> Option<String> {
+        self.steps += 1;
+        if step != self.steps {
+            return Some(format!("step {step} is number {}", self.steps));
+        }
+        self.reserved.insert(step, reserved);
+        let held = self.held();
+        let within = self.steps <= self.limits.steps
+            && held.tokens <= self.limits.tokens
+            && held.micros <= self.limits.micros;
+        (!within).then(|| format!("step {step} holds {held:?} of {:?}", self.limits))
+    }
+
+    fn settle(&mut self, step: u32, used: Cost) {
+        let reserved = self.reserved.remove(&step).unwrap_or_default();
+        self.excess = self.excess.plus(used.minus(reserved));
+        self.settled = self.settled.plus(used);
+    }
+
+    fn raise(&mut self, raise: &Raise) {
+        let count = u32::try_from(raise.to).unwrap_or(u32::MAX);
+        match raise.limit {
+            Limit::Steps => self.limits.steps = self.limits.steps.max(count),
+            Limit::ToolCalls => self.limits.tool_calls = self.limits.tool_calls.max(count),
+            Limit::Tokens => self.limits.tokens = self.limits.tokens.max(raise.to),
+            Limit::Money => self.limits.micros = self.limits.micros.max(raise.to),
+            Limit::ActiveTime => {}
+        }
+    }
+}
