@@ -1,0 +1,54 @@
+//! `cargo xtask <command>`: names the checks and ends with 0 only if they pass.
+
+#![expect(clippy::print_stderr, reason = "this is what the person at the terminal reads")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use xtask::{ci, kill, layers, licences, sim, tidy};
+
+const USAGE: &str = "usage: cargo xtask <command>
+
+  ci [STAGE…]   everything a change must pass, or only the named stages
+  tidy          house rules: pages, sizes, purity of core, names, bans
+  layers        which crate depends on which, against the table in Cargo.toml
+  licences      every dependency has a permissive licence
+  kill [ARG…]   SIGKILL for the real program, resume, proof (--count N, --seed S)
+  sim [ARG…]    the engine in simulated worlds (--seeds N, --seed S), or with --bugs in it
+  bench [ARG…]  what Bowline costs, against the bare disk and a peer (--quick: half a minute)";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((command, rest)) = args.split_first() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let outcome = root().and_then(|root| match (command.as_str(), rest) {
+        ("ci", stages) => ci::run(&root, stages).map(|()| true),
+        ("tidy", []) => ci::rule(&root, tidy::run).map(|()| true),
+        ("layers", []) => ci::rule(&root, layers::run).map(|()| true),
+        ("licences", []) => ci::rule(&root, licences::run).map(|()| true),
+        ("kill", words) => kill::run(&root, words).map(|()| true),
+        ("sim", words) => sim::run(&root, words).map(|()| true),
+        ("bench", args) => xtask::bench::run(&root, args).map(|()| true),
+        _ => Ok(false),
+    });
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The clone this was built from.
+fn root() -> Result<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no workspace")?;
+    root.canonicalize().with_context(|| format!("{} is gone; build xtask again", root.display()))
+}
