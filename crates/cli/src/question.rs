@@ -83,7 +83,9 @@ pub(crate) async fn put(
         let answered = match wait {
             Wait::Paused => false,
             Wait::Approval { .. } => ask_consent(engine, screen, (run, wait), interrupts).await?,
-            Wait::InDoubt { action, .. } => ask_doubt(engine, screen, (run, *action), interrupts).await?,
+            Wait::InDoubt { action, attempt, .. } => {
+                ask_doubt(engine, screen, (run, *action, *attempt), interrupts).await?
+            }
         };
         if !answered {
             return Ok(false);
@@ -114,7 +116,7 @@ async fn ask_consent(
 async fn ask_doubt(
     engine: &Engine,
     screen: &Screen,
-    (run, action): (&RunId, ActionId),
+    (run, action, attempt): (&RunId, ActionId, u32),
     interrupts: &Interrupts,
 ) -> Result<bool, CliError> {
     screen.ask("did it happen? [y] yes  [r] no, make it now  [g] give it up ");
@@ -128,7 +130,7 @@ async fn ask_doubt(
         Some("g") => given_up(),
         Some(_) | None => return Ok(false),
     };
-    engine.signal(run, &person(), Signal::Settle { action, settlement }).await?;
+    engine.signal(run, &person(), Signal::Settle { action, attempt, settlement }).await?;
     Ok(true)
 }
 

@@ -87,6 +87,11 @@ impl Limit {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 /// An amount of tokens and money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -94,6 +99,7 @@ pub struct Cost {
     /// Tokens.
     pub tokens: u64,
     /// Micro-dollars.
+    #[serde(skip_serializing_if = "is_zero")]
     pub micros: u64,
 }
 

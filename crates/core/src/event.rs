@@ -504,8 +504,9 @@ pub enum Ending {
     Committed {
         /// The result.
         output: Content,
-        /// The provenance record, canonical JSON.
-        provenance: Payload,
+        /// Hash of the provenance record: canonical JSON that anybody can make
+        /// again from the records before this one.
+        provenance: Digest,
     },
     /// Given up, undone as far as the task asks. Final.
     Failed {

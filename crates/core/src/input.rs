@@ -103,10 +103,12 @@ pub enum What {
         /// How it went.
         outcome: RestoreOutcome,
     },
-    /// The provenance record is stored; the result may be committed.
+    /// The result is exported; it may be committed.
     ResultStored {
-        /// The record.
-        provenance: Payload,
+        /// Hash of the provenance record.
+        provenance: Digest,
+        /// The last event the record tells of.
+        seq: u64,
     },
     /// A person spoke.
     Signal {
@@ -231,6 +233,8 @@ pub enum Signal {
     Settle {
         /// Which.
         action: ActionId,
+        /// The attempt it is about: a later one is another doubt.
+        attempt: u32,
         /// What to take as true.
         settlement: Settlement,
     },

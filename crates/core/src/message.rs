@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::provenance::Digest;
+use crate::provenance::{Digest, args_digest};
 
 /// Longest text, in bytes, that an event or a state carries itself.
 ///
@@ -115,8 +115,33 @@ pub struct Call {
     pub tool: Box<str>,
     /// The arguments, verbatim.
     pub args: Payload,
+    /// Hash of stored arguments in canonical form; inline ones can be hashed anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Digest>,
+}
+
+impl Call {
+    /// A call as it was asked; long arguments are also pushed to `blobs`.
+    #[must_use]
+    pub fn new(id: &str, tool: &str, args: String, blobs: &mut Vec<Blob>) -> Self {
+        let sha256 = args_digest(&args);
+        let args = Payload::keep(args, blobs);
+        let sha256 = match args {
+            Payload::Inline(_) => None,
+            Payload::Stored { .. } => Some(sha256),
+        };
+        Self { id: id.into(), tool: tool.into(), args, sha256 }
+    }
+
     /// Hash of the arguments in canonical form.
-    pub sha256: Digest,
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        match (&self.args, self.sha256) {
+            (_, Some(sha256)) => sha256,
+            (Payload::Inline(text), None) => args_digest(text),
+            (Payload::Stored { sha256, .. }, None) => *sha256,
+        }
+    }
 }
 
 /// One entry of a conversation.

@@ -13,8 +13,9 @@ use crate::event::{
 };
 use crate::id::{ActionId, Millis, RunId, ToolName};
 use crate::message::Payload;
-use crate::provenance::Digest;
+use crate::provenance::{Digest, canonical_value};
 use crate::quality::{CheckOutcome, Diagnosis};
+use crate::run::Run;
 
 /// Version of the provenance record's shape.
 pub const PROVENANCE: u16 = 1;
@@ -28,7 +29,7 @@ pub struct Provenance {
     pub run: RunId,
     /// When it was submitted.
     pub submitted_at: Millis,
-    /// When this record was made.
+    /// When the last thing happened before the commit.
     pub made_at: Millis,
     /// What was asked.
     pub goal: String,
@@ -213,6 +214,18 @@ impl Provenance {
         }
     }
 
+    /// The finished record, as canonical JSON: what was noted, how the run stood,
+    /// and the last record before the commit (its hash and time).
+    #[must_use]
+    pub fn finish(&self, run: &Run, head: Digest, at: Millis) -> String {
+        let mut whole = self.clone();
+        whole.spend = run.spend;
+        whole.output = run.output.iter().flatten().map(Payload::digest).collect();
+        whole.head = head;
+        whole.made_at = at;
+        canonical_value(&serde_json::to_value(&whole).unwrap_or_default())
+    }
+
     fn reply(&mut self, step: u32, tokens: u64, text: &Payload) {
         let Some(found) = self.steps.iter_mut().rev().find(|known| known.step == step) else { return };
         found.reply = Some(text.digest());
@@ -377,7 +390,7 @@ pub fn ending_line(ending: &Ending) -> String {
     use crate::event::{FailReason, HaltReason};
     match ending {
         Ending::Committed { provenance, .. } => {
-            format!("committed, provenance {}", provenance.digest().short())
+            format!("committed, provenance {}", provenance.short())
         }
         Ending::Failed { why, .. } => match why {
             FailReason::EvidenceMissing { path, message } => format!("failed: evidence {path}: {message}"),

@@ -29,7 +29,7 @@ pub(crate) const LEASE_MS: u64 = 30_000;
 /// How long work in flight may finish when the process is asked to stop.
 const DRAIN: Duration = Duration::from_secs(10);
 /// Fewer events than this are never worth a checkpoint.
-const CHECKPOINT_EVENTS_MIN: u64 = 64;
+const CHECKPOINT_EVENTS_MIN: u64 = 2048;
 /// About what an event weighs in the journal, to compare with a checkpoint.
 const EVENT_BYTES: u64 = 300;
 /// How often an unacknowledged append is asked again.
@@ -233,7 +233,7 @@ impl Desk {
     /// A checkpoint pays once the events after the last one outweigh it.
     fn worth_a_checkpoint(&mut self) -> Option<(u32, Vec<u8>)> {
         let events = self.run.seq.saturating_sub(self.checkpoint.seq);
-        if events < CHECKPOINT_EVENTS_MIN || events * EVENT_BYTES < self.checkpoint.bytes * 2 {
+        if events < CHECKPOINT_EVENTS_MIN || events * EVENT_BYTES < self.checkpoint.bytes {
             return None;
         }
         let state = self.run.to_checkpoint();

@@ -12,7 +12,7 @@ use bowline_core::event::{Evidence, Outcome, Purpose, RestoreOutcome, StepTroubl
 use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
 use bowline_core::message::{Blob, Call, Content, Message, Payload};
-use bowline_core::provenance::{Digest, args_digest};
+use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckHow, CheckOutcome};
 use bowline_core::tool::{FileImage, ToolSpec};
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
@@ -143,12 +143,7 @@ impl Hands {
             } else {
                 Some(CallProblem::BadArguments(format!("at most {CALLS_MAX} calls in one reply are made")))
             };
-            let call = Call {
-                id: said.id.into(),
-                tool: said.tool.into(),
-                sha256: args_digest(&said.args),
-                args: Payload::keep(said.args, &mut blobs),
-            };
+            let call = Call::new(&said.id, &said.tool, said.args, &mut blobs);
             Asked { call, problem, image: None }
         });
         let calls = calls.collect();
@@ -292,14 +287,13 @@ impl Hands {
     }
 
     async fn store_result(&self, output: &Content) -> Result<Arrival, StoreError> {
-        let record = result::provenance(self.store.as_ref(), &self.run, output, self.clock.now()).await?;
+        let made = result::provenance(self.store.as_ref(), &self.run).await?;
         if let Some(folder) = &self.results {
             let text = self.texts.join(output).await?;
-            result::export(folder, &self.run, &text, &record).await?;
+            result::export(folder, &self.run, &text, &made.json).await?;
         }
-        let mut blobs = Vec::new();
-        let provenance = Payload::keep(record, &mut blobs);
-        Ok(Arrival { what: What::ResultStored { provenance }, blobs })
+        let provenance = Digest::of(made.json.as_bytes());
+        Ok(What::ResultStored { provenance, seq: made.seq }.into())
     }
 }
 

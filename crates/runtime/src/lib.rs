@@ -30,4 +30,4 @@ pub use engine::{Engine, EngineBuilder, ModelSource, Patience, Stopped, Worked};
 pub use error::EngineError;
 pub use fold::{Folded, fold, history};
 pub use hub::{Observation, Seen};
-pub use result::provenance;
+pub use result::{Made, provenance};

@@ -1,59 +1,66 @@
 //! Results: the provenance record, and the files people look at.
 //!
-//! The journal is the truth; the exported files can be made again from it.
+//! The journal is the truth: the record of provenance is a fold of it, and only
+//! its hash is kept. The exported files can be made again at any time.
 
 use std::path::Path;
 
+use bowline_core::event::{Ending, Event};
 use bowline_core::id::{Millis, RunId};
-use bowline_core::message::Payload;
-use bowline_core::provenance::canonical_value;
+use bowline_core::provenance::Digest;
 use bowline_core::run::Run;
 use bowline_core::view::Provenance;
 use bowline_store::{RunStore, StoreError};
 
 const PAGE: usize = 512;
 
-/// Folds a run's journal into its provenance record, as canonical JSON.
-pub async fn provenance(
-    store: &dyn RunStore,
-    id: &RunId,
-    output: &[Payload],
-    now: Millis,
-) -> Result<String, StoreError> {
-    let mut provenance = Provenance::new(id);
+/// A record of provenance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The record, as canonical JSON.
+    pub json: String,
+    /// The last event it tells of.
+    pub seq: u64,
+}
+
+/// Folds a run's journal into its record of provenance: everything before the
+/// commit, or everything so far.
+pub async fn provenance(store: &dyn RunStore, id: &RunId) -> Result<Made, StoreError> {
+    let mut facts = Provenance::new(id);
     let mut run: Option<Run> = None;
-    let mut next = 1;
-    loop {
+    let (mut head, mut at, mut next) = (Digest::ZERO, Millis(0), 1);
+    'journal: loop {
         let page = store.records(id, next, PAGE).await?;
         let full = page.len() == PAGE;
         for record in page {
             for event in record.events()? {
-                provenance.note(&event, record.at);
+                if let Event::Ended { ending: Ending::Committed { .. }, .. } = event {
+                    break 'journal;
+                }
+                facts.note(&event, record.at);
                 match &mut run {
                     Some(run) => run.apply(&event, record.at),
                     None => run = Run::begin(id, &event, record.at),
                 }
                 next += 1;
             }
-            provenance.head = record.hash;
+            (head, at) = (record.hash, record.at);
         }
         if !full {
             break;
         }
     }
-    provenance.spend = run.map(|run| run.spend).unwrap_or_default();
-    provenance.made_at = now;
-    provenance.output = output.iter().map(Payload::digest).collect();
-    Ok(canonical_value(&serde_json::to_value(&provenance).unwrap_or_default()))
+    let run = run.ok_or_else(|| StoreError::NoRun { run: id.clone() })?;
+    Ok(Made { json: facts.finish(&run, head, at), seq: run.seq })
 }
 
 /// Writes the output and its provenance below `folder`, each file whole or not
 /// at all.
 pub(crate) async fn export(folder: &Path, run: &RunId, output: &str, record: &str) -> Result<(), StoreError> {
     let folder = folder.join(run.as_str());
-    let failed = |error: std::io::Error| StoreError::Database {
-        action: "write the result",
-        message: error.to_string(),
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::StorageFull => StoreError::DiskFull,
+        _ => StoreError::Database { action: "write the result", message: error.to_string() },
     };
     tokio::fs::create_dir_all(&folder).await.map_err(failed)?;
     for (name, text) in [("output.txt", output), ("provenance.json", record)] {

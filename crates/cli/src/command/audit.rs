@@ -7,14 +7,11 @@ use std::collections::BTreeSet;
 use bowline_core::event::{Ending, Event};
 use bowline_core::id::Millis;
 use bowline_core::journal::Record;
-use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
 use bowline_core::run::Run;
 use bowline_core::view::Provenance;
 use bowline_store::{EndingKind, RunRow, RunStore, StoreError};
 use serde_json::Value;
-
-use crate::report;
 
 /// Records read at once.
 const PAGE: usize = 256;
@@ -56,7 +53,6 @@ pub(crate) async fn examine(store: &dyn RunStore, row: &RunRow) -> Result<Findin
     }
     walk.end();
     walk.contents(store).await?;
-    walk.provenance(store).await;
     Ok(walk.found)
 }
 
@@ -67,11 +63,11 @@ struct Walk<'a> {
     next_seq: u64,
     last_seq: u64,
     run: Option<Run>,
-    /// What the record of provenance should say after each record.
+    /// What the record of provenance says so far.
     facts: Provenance,
-    facts_by_head: Vec<(Digest, String)>,
+    /// Hash and time of the record before the one that is looked at.
+    before: (Digest, Millis),
     named: BTreeSet<(Digest, u64)>,
-    committed: Option<(Payload, Vec<Digest>)>,
 }
 
 impl<'a> Walk<'a> {
@@ -91,9 +87,8 @@ impl<'a> Walk<'a> {
             last_seq: 0,
             run: None,
             facts: Provenance::new(&row.run),
-            facts_by_head: Vec::new(),
+            before: (Digest::ZERO, Millis(0)),
             named: BTreeSet::new(),
-            committed: None,
         }
     }
 
@@ -128,10 +123,11 @@ impl<'a> Walk<'a> {
             Some(Ending::Committed { .. } | Ending::Failed { .. })
         );
         self.found.hashes.push((record.hash, self.next_seq - 1, is_final));
-        self.remember(record.hash);
+        self.before = (record.hash, record.at);
     }
 
     fn event(&mut self, event: &Event, at: Millis) {
+        self.provenance(event);
         self.facts.note(event, at);
         match &mut self.run {
             Some(run) if matches!(run.ending(), Some(Ending::Committed { .. } | Ending::Failed { .. })) => {
@@ -145,23 +141,21 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        if let Event::Ended { ending: Ending::Committed { output, provenance }, .. } = event {
-            self.committed = Some((provenance.clone(), output.iter().map(Payload::digest).collect()));
-        }
     }
 
-    /// Keeps what a record of provenance made now would say.
-    fn remember(&mut self, head: Digest) {
+    /// A commit names the record of provenance that the journal before it gives.
+    fn provenance(&mut self, event: &Event) {
+        let Event::Ended { ending: Ending::Committed { output, provenance }, .. } = event else { return };
         let Some(run) = &self.run else { return };
-        // Only a run about to commit has one; the others need no copy.
-        if run.output.is_none() {
-            return;
+        let (head, at) = self.before;
+        let fresh = Digest::of(self.facts.finish(run, head, at).as_bytes());
+        let other_output = run.output.as_ref() != Some(output);
+        if fresh != *provenance {
+            self.problem("the provenance of the commit is not what the journal says".into());
         }
-        let mut facts = self.facts.clone();
-        facts.head = head;
-        facts.spend = run.spend;
-        facts.output = run.output.iter().flatten().map(Payload::digest).collect();
-        self.facts_by_head.push((head, comparable(&facts)));
+        if other_output {
+            self.problem("the commit delivers another output than was checked".into());
+        }
     }
 
     /// The journal against the run's row.
@@ -214,33 +208,6 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
-
-    /// The provenance of a committed run says what the journal says.
-    async fn provenance(&mut self, store: &dyn RunStore) {
-        let Some((payload, output)) = self.committed.take() else { return };
-        // What is missing or damaged is reported with the other contents.
-        let Ok(text) = report::text(store, std::slice::from_ref(&payload)).await else { return };
-        let Ok(record) = serde_json::from_str::<Provenance>(&text) else {
-            return self.problem(format!("the provenance record {} is not understood", payload.digest()));
-        };
-        if record.output != output {
-            self.problem("the provenance record is about another output".into());
-        }
-        let fresh = self.facts_by_head.iter().find(|(head, _)| *head == record.head);
-        match fresh {
-            None => self.problem("the provenance record names a head that the journal does not have".into()),
-            Some((_, facts)) if *facts != comparable(&record) => {
-                self.problem("the provenance record says something else than the journal".into());
-            }
-            Some(_) => {}
-        }
-    }
-}
-
-/// A record of provenance without the moment it was made.
-fn comparable(record: &Provenance) -> String {
-    let timeless = Provenance { made_at: Millis(0), ..record.clone() };
-    serde_json::to_string(&timeless).unwrap_or_default()
 }
 
 fn kind(ending: &Ending) -> EndingKind {

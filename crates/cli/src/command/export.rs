@@ -15,7 +15,7 @@ use crate::args::ExportArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::pick;
-use crate::report::{self, Report};
+use crate::report::Report;
 
 /// Records read at once.
 const PAGE: usize = 256;
@@ -45,8 +45,8 @@ async fn files(store: &dyn RunStore, row: &RunRow) -> Result<Vec<(&'static str, 
     if let Some(output) = report.output {
         files.push(("output.txt", output));
     }
-    if let Some(Ending::Committed { provenance, .. }) = report.run.ending() {
-        files.push(("provenance.json", report::text(store, std::slice::from_ref(provenance)).await?));
+    if let Some(Ending::Committed { .. }) = report.run.ending() {
+        files.push(("provenance.json", bowline::provenance(store, &row.run).await?.json));
     }
     Ok(files)
 }

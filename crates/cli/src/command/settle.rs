@@ -19,7 +19,7 @@ pub(crate) async fn settle(desk: &Desk<'_>, args: &SettleArgs) -> Result<Exit, C
     let run = engine.inspect(&id).await?.run;
     let action = args.action;
     let state = question::call(&run, action).map(|call| &call.state);
-    let Some(CallState::InDoubt { tool, why, ask, .. }) = state else {
+    let Some(CallState::InDoubt { tool, attempt, why, ask, .. }) = state else {
         let doubts: Vec<String> = run
             .waits()
             .iter()
@@ -42,12 +42,13 @@ pub(crate) async fn settle(desk: &Desk<'_>, args: &SettleArgs) -> Result<Exit, C
             "note: {action} has a probe that would be asked when the run goes on; your word counts instead"
         ));
     }
-    let wait = Wait::InDoubt { action, tool: tool.clone(), why: *why };
+    let wait = Wait::InDoubt { action, tool: tool.clone(), attempt: *attempt, why: *why };
+    let attempt = *attempt;
     for line in question::shown(store, &run, &wait).await? {
         desk.screen.line(&line);
     }
     let (settlement, told) = settlement(args);
-    engine.signal(&id, &person(), Signal::Settle { action, settlement }).await?;
+    engine.signal(&id, &person(), Signal::Settle { action, attempt, settlement }).await?;
     desk.screen.line(&format!("settled: {told}"));
     desk.screen
         .line(&format!("  → {} resume {id}  goes on, unless a worker has it already", desk.home.program()));

@@ -25,8 +25,14 @@ fn planted(format: u16) -> Place {
 fn plant(store: &Connection, line: &Value) {
     if let Some(blob) = line["blob"].as_str() {
         let sha256 = Digest::of(blob.as_bytes()).0;
-        let sql = "INSERT INTO blobs (hash, bytes) VALUES (?1, ?2)";
-        store.execute(sql, params![sha256, blob.as_bytes()]).unwrap();
+        let size = i64::try_from(blob.len()).unwrap();
+        let first = "(SELECT coalesce(max(id), 0) + 1 FROM pieces)";
+        let (pieces, rest) = blob.as_bytes().as_chunks::<1010>();
+        let sql = format!("INSERT INTO blobs (hash, size, piece, rest) VALUES (?1, ?2, {first}, ?3)");
+        store.execute(&sql, params![sha256, size, rest]).unwrap();
+        for piece in pieces {
+            store.execute("INSERT INTO pieces (bytes) VALUES (?1)", params![piece.as_slice()]).unwrap();
+        }
         return;
     }
     let number = |name: &str| line[name].as_i64().unwrap();

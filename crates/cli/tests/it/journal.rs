@@ -41,7 +41,9 @@ fn a_flipped_bit_is_found_by_an_audit_and_the_run_is_not_touched() {
 
 #[test]
 fn an_audit_names_every_problem_and_not_only_the_first() {
-    let (place, _) = committed();
+    let place = Place::new();
+    let long = format!("  main:\n    - say: {}\n", "hello ".repeat(200));
+    place.task(PLAIN, &long).bowline(&["run", "task", "-q"]).ends(0);
     let store = store(&place);
     store.execute("UPDATE records SET at = at + 1 WHERE seq = 1", []).unwrap();
     store.execute("UPDATE records SET body = 'x' WHERE seq = 2", []).unwrap();

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::event::Event;
 use crate::id::{Millis, RunId};
-use crate::provenance::{Digest, args_digest, canonical_value};
+use crate::provenance::{Digest, canonical_value};
 
 /// The format written today.
 pub const FORMAT: u16 = 2;
@@ -133,8 +133,7 @@ fn upcast(event: Value, format: u16) -> Value {
     if format < 2 { from_1_to_2(event) } else { event }
 }
 
-/// Format 1 had `"ok": bool` in `call_finished`, texts that were always inline and
-/// calls without the hash of their arguments.
+/// Format 1 had `"ok": bool` in `call_finished` and texts that were always inline.
 fn from_1_to_2(mut event: Value) -> Value {
     if let Some(Value::Object(finished)) = event.get_mut("call_finished") {
         if let Some(ok) = finished.remove("ok") {
@@ -147,9 +146,6 @@ fn from_1_to_2(mut event: Value) -> Value {
         wrap(finished, "text");
         let calls = finished.get_mut("calls").and_then(Value::as_array_mut);
         for call in calls.into_iter().flatten().filter_map(Value::as_object_mut) {
-            if let Some(args) = call.get("args").and_then(Value::as_str).map(args_digest) {
-                call.insert("sha256".into(), args.to_string().into());
-            }
             wrap(call, "args");
         }
     }

@@ -35,7 +35,7 @@ fn events() -> Vec<Event> {
                 id: "call-1".into(),
                 tool: "read_file".into(),
                 args: Payload::inline(args),
-                sha256: args_digest(args),
+                sha256: None,
             }],
         },
         Event::CallFinished {

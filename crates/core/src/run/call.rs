@@ -62,7 +62,7 @@ fn objection(draft: &Draft, stop: Stop, asked: &Asked) -> Option<(Refusal, Strin
 
 /// What an approval of a call is bound to: this tool with these arguments.
 fn binds(asked: &Asked) -> Digest {
-    Digest::of_parts(&[asked.call.tool.as_bytes(), &asked.call.sha256.0])
+    Digest::of_parts(&[asked.call.tool.as_bytes(), &asked.call.digest().0])
 }
 
 /// Asks a person.
@@ -305,6 +305,12 @@ pub(super) fn refuse_unstarted(draft: &mut Draft) {
     }
 }
 
+/// Nobody knows of some call whether it happened.
+pub(super) fn any_in_doubt(run: &Run) -> bool {
+    let mut calls = run.threads.values().flat_map(Thread::calls);
+    calls.any(|(_, call)| matches!(call.state, CallState::InDoubt { .. }))
+}
+
 /// Where a call of a current batch stands.
 pub(super) fn state_of(run: &Run, action: ActionId) -> Option<&CallState> {
     let mut calls = run.threads.values().flat_map(Thread::calls);
@@ -319,7 +325,7 @@ pub(super) fn repeat_of(run: &Run, action: ActionId) -> Option<Repeat> {
 fn find(run: &Run, action: ActionId) -> Option<(Digest, &ToolSpec)> {
     let mut calls = run.threads.values().flat_map(Thread::calls);
     let (_, call) = calls.find(|(id, _)| *id == action)?;
-    Some((call.call.sha256, run.tool(&call.call.tool)?))
+    Some((call.call.digest(), run.tool(&call.call.tool)?))
 }
 
 pub(super) fn due(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {

@@ -39,11 +39,16 @@ pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
     }
 }
 
-pub(super) fn stored(draft: &mut Draft, provenance: &Payload) -> Result<(), Refused> {
+/// Commits, unless something happened since the record of provenance was made:
+/// then it is made again, so that it tells of everything before the commit.
+pub(super) fn stored(draft: &mut Draft, provenance: Digest, seq: u64) -> Result<(), Refused> {
+    if seq != draft.run.seq {
+        return Err(Refused::NotExpected);
+    }
     let committing = draft.run.phase == Phase::Committing && draft.run.stopping.is_none();
     let output = draft.run.output.clone().filter(|_| committing && is_agreed(&draft.run));
     let output = output.ok_or(Refused::NotExpected)?;
-    let ending = Ending::Committed { output, provenance: provenance.clone() };
+    let ending = Ending::Committed { output, provenance };
     draft.push(Event::Ended { contract: CONTRACT, ending });
     Ok(())
 }

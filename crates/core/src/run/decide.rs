@@ -90,7 +90,7 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
             verifying::check_returned(draft, (*round, *index), outcome, (log, *duration_ms))
         }
         What::Restored { action, outcome } => rolling_back::restored(draft, *action, outcome),
-        What::ResultStored { provenance } => committing::stored(draft, provenance),
+        What::ResultStored { provenance, seq } => committing::stored(draft, *provenance, *seq),
         What::Signal { by, signal } => signal::received(draft, by, signal),
     }
 }

@@ -26,6 +26,8 @@ pub(super) fn stop_when_quiet(draft: &mut Draft) -> bool {
     }
     match why {
         StopReason::Halt(why) => halt(draft, why),
+        // A failed run is over for good: a call nobody knows of is settled first.
+        StopReason::Fail(_) if call::any_in_doubt(&draft.run) => return false,
         StopReason::Fail(why) => {
             call::refuse_unstarted(draft);
             let undo = match draft.run.task.on_failure {

@@ -42,7 +42,7 @@ pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(
             ending::cancel(draft, by);
             None
         }
-        Signal::Settle { action, settlement } => settle(draft, by, *action, settlement),
+        Signal::Settle { action, attempt, settlement } => settle(draft, by, (*action, *attempt), settlement),
     };
     if let Some(why) = refusal {
         draft.push(Event::SignalRefused { by: by.into(), why: why.into() });
@@ -62,8 +62,16 @@ fn verdict(draft: &mut Draft, subject: Subject, binds: Digest, verdict: Verdict)
     None
 }
 
-fn settle(draft: &mut Draft, by: &str, action: ActionId, settlement: &Settlement) -> Option<&'static str> {
+fn settle(
+    draft: &mut Draft,
+    by: &str,
+    (action, attempt): (ActionId, u32),
+    settlement: &Settlement,
+) -> Option<&'static str> {
     match call::state_of(&draft.run, action) {
+        Some(CallState::InDoubt { attempt: open, .. }) if *open != attempt => {
+            Some("the answer is about an earlier attempt")
+        }
         Some(CallState::InDoubt { .. }) => {
             let (settlement, by) = (settlement.clone(), by.into());
             draft.push(Event::CallSettled { action, settlement, by });

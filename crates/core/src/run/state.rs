@@ -314,6 +314,8 @@ pub enum Wait {
         action: ActionId,
         /// The tool.
         tool: ToolName,
+        /// The attempt nobody knows about.
+        attempt: u32,
         /// How it came to this.
         why: Doubt,
     },
@@ -414,8 +416,8 @@ impl Run {
         });
         let doubts =
             self.threads.values().flat_map(Thread::calls).filter_map(|(action, call)| match &call.state {
-                CallState::InDoubt { tool, why, ask: Ask::Person, .. } => {
-                    Some(Wait::InDoubt { action, tool: tool.clone(), why: *why })
+                CallState::InDoubt { tool, attempt, why, ask: Ask::Person, .. } => {
+                    Some(Wait::InDoubt { action, tool: tool.clone(), attempt: *attempt, why: *why })
                 }
                 CallState::InDoubt { ask: Ask::Probe, .. }
                 | CallState::Waiting
@@ -441,7 +443,7 @@ impl Run {
         if self.threads.values().any(Thread::in_flight) {
             return true;
         }
-        if self.paused {
+        if self.paused || self.stopping.is_some() {
             return false;
         }
         match &self.phase {

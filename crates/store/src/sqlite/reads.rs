@@ -5,7 +5,7 @@ use bowline_core::journal::Record;
 use bowline_core::provenance::Digest;
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
 
-use super::rows::{self, KeyedRow, RECORD_COLUMNS, RUN_COLUMNS, column, limit, moment, signed};
+use super::rows::{self, KeyedRow, RECORD_COLUMNS, RUN_COLUMNS, column, limit, moment, pieces, signed};
 use super::trouble;
 use crate::chain::{self, Counted, Place};
 use crate::{Checkpoint, ListFilter, Mail, RunRow, StoreError};
@@ -126,12 +126,21 @@ pub(super) fn mailed(conn: &Connection) -> Result<Vec<RunId>, StoreError> {
 
 /// Content by its hash, checked.
 pub(super) fn blob(conn: &Connection, sha256: Digest) -> Result<Vec<u8>, StoreError> {
-    let sql = "SELECT bytes FROM blobs WHERE substr(hash, 1, 8) = substr(?1, 1, 8) AND hash = ?1";
-    let found: Option<Vec<u8>> = conn
+    let said = trouble("read content");
+    let sql = "SELECT size, piece, rest FROM blobs WHERE substr(hash, 1, 8) = substr(?1, 1, 8) AND hash = ?1";
+    let found: Option<(i64, i64, Vec<u8>)> = conn
         .prepare_cached(sql)
-        .and_then(|mut find| find.query_row([sha256.0], |row| row.get(0)).optional())
-        .map_err(trouble("read content"))?;
-    let bytes = found.ok_or(StoreError::NoBlob { sha256 })?;
+        .and_then(|mut find| {
+            find.query_row([sha256.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
+        })
+        .map_err(&said)?;
+    let (size, piece, rest) = found.ok_or(StoreError::NoBlob { sha256 })?;
+    let sql = "SELECT bytes FROM pieces WHERE id >= ?1 AND id < ?2 ORDER BY id";
+    let past = piece.saturating_add(pieces(size));
+    let mut parts: Vec<Vec<u8>> =
+        collect(conn, "read content", sql, [piece, past], |row| row.get(0).map_err(trouble("read content")))?;
+    parts.push(rest);
+    let bytes = parts.concat();
     if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err(StoreError::BadBlob { sha256 }) }
 }
 

@@ -10,6 +10,7 @@ use bowline_core::provenance::Digest;
 use rusqlite::Row;
 use rusqlite::types::FromSql;
 
+use super::schema::PIECE_BYTES;
 use crate::chain::{Counted, Place};
 use crate::{Mail, RunRow, SignalId, StoreError};
 
@@ -125,4 +126,10 @@ pub(super) fn mail(row: &Row<'_>, run: &RunId) -> Result<Mail, StoreError> {
 /// A summary or a signal as it is stored.
 pub(super) fn json<T: serde::Serialize>(value: &T, action: &'static str) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Database { action, message: error.to_string() })
+}
+
+/// How many whole pieces content of this size has.
+pub(super) fn pieces(size: i64) -> i64 {
+    let pieces = usize::try_from(size).unwrap_or(0) / PIECE_BYTES;
+    i64::try_from(pieces).unwrap_or(i64::MAX)
 }

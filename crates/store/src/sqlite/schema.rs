@@ -20,11 +20,14 @@ pub(super) const VERSION: i64 = 1;
 /// Marks the file as ours: "Bowl".
 pub(super) const APPLICATION: i64 = 0x426f_776c;
 
-/// Bytes in a page: room is preferred to speed here. With texts of 4,096 bytes
-/// and records of 500, pages of 512 store 1.17 bytes for one of content, pages
-/// of 4,096 store 1.28. One run appends equally fast with both; many runs at
-/// once were measured about a quarter slower with small pages.
-pub(super) const PAGE_BYTES: i32 = 512;
+/// Bytes in a page. Appends of many runs share the pages of one commit, so small
+/// pages would cost a write each; content is cut into pieces instead, so that
+/// large pages do not cost room either.
+pub(super) const PAGE_BYTES: i32 = 4096;
+
+/// Content is cut into pieces of this many bytes, four of which fill a page to the
+/// last byte; what is left over stands in the content's own row.
+pub(super) const PIECE_BYTES: usize = 1010;
 
 /// Length a worker's log begins with.
 const LOG_BYTES: i64 = 1 << 20;
@@ -75,9 +78,16 @@ CREATE UNIQUE INDEX records_by_seq ON records (run, seq);
 CREATE TABLE blobs (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
-    bytes BLOB NOT NULL
+    size INTEGER NOT NULL,
+    piece INTEGER NOT NULL,
+    rest BLOB NOT NULL
 ) STRICT;
 CREATE INDEX blobs_by_hash ON blobs (substr(hash, 1, 8));
+
+CREATE TABLE pieces (
+    id INTEGER PRIMARY KEY,
+    bytes BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE shared (
     blob INTEGER PRIMARY KEY,

@@ -185,7 +185,7 @@ async fn a_full_disk_refuses_what_does_not_fit_and_nothing_else() {
     let limit = |pages: i64| pragma(format!("PRAGMA max_page_count = {pages}"));
     let pages = inside(&store, pragma("PRAGMA page_count".to_owned())).await.unwrap();
     inside(&store, limit(pages + 40)).await.unwrap();
-    let blob = Blob::new(vec![7; 100 * 512]);
+    let blob = Blob::new(vec![7; 100 * 4096]);
     let large = Append { blobs: vec![blob.clone()], ..batch("large") };
     let refused = store.append(&mut fence, large.clone()).await;
     assert!(matches!(refused, Err(AppendError::Store(StoreError::DiskFull))), "{refused:?}");
@@ -223,13 +223,15 @@ async fn a_transaction_sqlite_gave_up_loses_its_group_and_the_store_goes_on() {
 }
 
 #[tokio::test]
-async fn a_broken_savepoint_undoes_the_group_and_the_store_goes_on() {
+async fn a_job_that_fails_after_it_wrote_undoes_the_group_and_the_store_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let mut fence = owned(&store, "one").await;
-    let broken =
-        inside(&store, |conn| conn.execute_batch("RELEASE job").map_err(trouble("break the savepoint")));
-    assert!(matches!(broken.await, Err(StoreError::Database { .. })));
+    let broken = inside(&store, |conn| {
+        conn.execute("UPDATE runs SET head = zeroblob(32)", []).map_err(trouble("write"))?;
+        Err::<(), _>(StoreError::DiskFull)
+    });
+    assert!(matches!(broken.await, Err(StoreError::DiskFull)));
     store.append(&mut fence, batch("a")).await.unwrap();
 }
 

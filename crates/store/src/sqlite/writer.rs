@@ -1,8 +1,7 @@
 //! The one thread that writes, and the group commit it makes.
 //!
-//! It takes every job that waits, runs each inside its own savepoint, commits
-//! them with one sync and only then answers. A job that is refused undoes
-//! itself and nothing else. A commit that fails fails the whole group and
+//! It takes every job that waits, runs them in one transaction, commits it with
+//! one sync and only then answers. A job that is refused has written nothing. A commit that fails fails the whole group and
 //! poisons the store: after a failed sync nobody knows what the disk holds, so
 //! nothing is acknowledged any more.
 //!
@@ -36,7 +35,7 @@ const LOG_PAGES: i32 = (8 << 20) / PAGE_BYTES;
 /// Commits after which they are moved in any case. A log that is written over
 /// again syncs faster than one that grows, and this many small commits fit into
 /// the length a worker's log begins with.
-const LOG_COMMITS: u32 = 256;
+const LOG_COMMITS: u32 = 64;
 
 /// How long a caller waits for an answer. Far beyond any healthy disk.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
@@ -301,25 +300,19 @@ impl Desk {
         Ok(())
     }
 
-    /// One job in its savepoint.
+    /// One job. Jobs judge before they write, so one that is refused has written
+    /// nothing and disturbs nobody. One that fails after it wrote can only mean
+    /// trouble with the disk: the whole group is given up, and none of it was synced.
     fn run(&self, job: &mut dyn Job) -> Result<(), Loss> {
-        let undone = |error| self.abandon(&error);
-        self.say("SAVEPOINT job").map_err(undone)?;
+        let before = self.conn.total_changes();
         match job.run(&self.conn) {
-            Ok(()) => self.say("RELEASE job").map_err(undone),
-            // SQLite may answer a full or failing disk by rolling everything
-            // back: nothing of the group is left then, and none of it was synced.
+            Ok(()) => Ok(()),
             Err(loss) if self.conn.is_autocommit() => Err(loss),
-            Err(_) => self.say("ROLLBACK TO job").and_then(|()| self.say("RELEASE job")).map_err(undone),
-        }
-    }
-
-    /// Gives up the transaction; nothing of it was synced.
-    fn abandon(&self, error: &rusqlite::Error) -> Loss {
-        if self.conn.is_autocommit() || self.say("ROLLBACK").is_ok() {
-            Loss::undone(error)
-        } else {
-            Loss::Poison(error.to_string())
+            Err(_) if self.conn.total_changes() == before => Ok(()),
+            Err(loss) => match self.say("ROLLBACK") {
+                Ok(()) => Err(loss),
+                Err(error) => Err(Loss::Poison(error.to_string())),
+            },
         }
     }
 

@@ -1,8 +1,7 @@
-//! What jobs write, each inside its own savepoint on the writer's connection.
+//! What jobs write, in the writer's transaction.
 //!
 //! Everything is judged against the row as the transaction sees it, so jobs of
-//! one group see each other in order. A job that returns an error has written
-//! nothing once its savepoint is rolled back.
+//! one group see each other in order. Every refusal comes before the first write.
 
 use bowline_core::id::{Millis, RunId, WorkerId};
 use bowline_core::journal::Record;
@@ -11,7 +10,8 @@ use bowline_core::provenance::Digest;
 use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
 use super::reads;
-use super::rows::{moment, signed};
+use super::rows::{moment, pieces, signed};
+use super::schema::PIECE_BYTES;
 use super::trouble;
 use crate::chain::Place;
 use crate::{AppendError, Fence, SignalId, StoreError, Submitted};
@@ -165,12 +165,16 @@ pub(super) fn append(conn: &Connection, batch: &Sealed) -> Result<(), AppendErro
     }
     let blobs = insert_blobs(conn, &batch.blobs).map_err(&said)?;
     insert_record(conn, owned.key, &batch.record, batch.count, blobs).map_err(&said)?;
-    let sql = "UPDATE runs SET updated = ?2, next_seq = ?3, head = ?4, ended = ?5, waiting = ?6, summary = ?7
-               WHERE key = ?1";
     let next_seq = fence.next_seq.saturating_add(batch.count);
     let (at, next) = (signed(batch.record.at.0), signed(next_seq));
-    let values = params![owned.key, at, next, batch.record.hash.0, batch.ended, batch.waiting, batch.summary];
+    let sql = "UPDATE runs SET updated = ?2, next_seq = ?3, head = ?4, summary = ?5 WHERE key = ?1";
+    let values = params![owned.key, at, next, batch.record.hash.0, batch.summary];
     execute(conn, sql, values).map_err(&said)?;
+    // Apart, and only when it changes: this is what the index of open runs is made of.
+    if (owned.ended, owned.waiting) != (batch.ended, batch.waiting) {
+        let sql = "UPDATE runs SET ended = ?2, waiting = ?3 WHERE key = ?1";
+        execute(conn, sql, params![owned.key, batch.ended, batch.waiting]).map_err(&said)?;
+    }
     if let Some(kept) = &batch.checkpoint {
         let sql = "INSERT OR REPLACE INTO checkpoints (run, seq, head, version, hash, state)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -264,18 +268,29 @@ struct Owned {
     key: i64,
     end: Place,
     has_worker: bool,
+    ended: bool,
+    waiting: bool,
 }
 
 /// The run as the fence's holder may see it, if the fence still holds.
 fn owned(conn: &Connection, fence: &Fence, action: &'static str) -> Result<Owned, AppendError> {
-    let sql = "SELECT key, epoch, next_seq, head, worker IS NOT NULL FROM runs WHERE id = ?1";
+    let sql = "SELECT key, epoch, next_seq, head, worker IS NOT NULL, ended, waiting FROM runs WHERE id = ?1";
     let found: Option<(i64, Owned)> = conn
         .prepare_cached(sql)
         .and_then(|mut find| {
             find.query_row([fence.run.as_str()], |row| {
                 let next_seq = row.get::<_, i64>(2)?.cast_unsigned();
                 let end = Place { next_seq, head: Digest(row.get(3)?) };
-                Ok((row.get(1)?, Owned { key: row.get(0)?, end, has_worker: row.get(4)? }))
+                Ok((
+                    row.get(1)?,
+                    Owned {
+                        key: row.get(0)?,
+                        end,
+                        has_worker: row.get(4)?,
+                        ended: row.get(5)?,
+                        waiting: row.get(6)?,
+                    },
+                ))
             })
             .optional()
         })
@@ -318,14 +333,28 @@ fn insert_blobs(conn: &Connection, blobs: &[Blob]) -> rusqlite::Result<Option<St
                 ids.push(id);
             }
             None => {
-                let sql = "INSERT INTO blobs (hash, bytes) VALUES (?1, ?2)";
-                execute(conn, sql, params![blob.sha256.0, blob.bytes])?;
+                let (whole, rest) = blob.bytes.as_chunks::<PIECE_BYTES>();
+                let piece = insert_pieces(conn, whole)?;
+                let sql = "INSERT INTO blobs (hash, size, piece, rest) VALUES (?1, ?2, ?3, ?4)";
+                let size = signed(blob.bytes.len() as u64);
+                execute(conn, sql, params![blob.sha256.0, size, piece, rest])?;
                 ids.push(conn.last_insert_rowid());
             }
         }
     }
     let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
     Ok((!ids.is_empty()).then(|| ids.join(" ")))
+}
+
+/// Stores content piece by piece, under ids that follow each other: there is one
+/// writer, and it appends. Gives the first of them.
+fn insert_pieces(conn: &Connection, pieces: &[[u8; PIECE_BYTES]]) -> rusqlite::Result<i64> {
+    let mut first = None;
+    for piece in pieces {
+        execute(conn, "INSERT INTO pieces (bytes) VALUES (?1)", [piece.as_slice()])?;
+        first.get_or_insert_with(|| conn.last_insert_rowid());
+    }
+    Ok(first.unwrap_or(0))
 }
 
 /// Gives up a run's share in its content; returns the bytes nobody names now.
@@ -340,10 +369,13 @@ fn forget_blobs(conn: &Connection, key: i64) -> rusqlite::Result<u64> {
                 execute(conn, "DELETE FROM shared WHERE blob = ?1 AND more = 0", [id])?;
                 continue;
             }
-            let sql = "DELETE FROM blobs WHERE id = ?1 RETURNING length(bytes)";
-            let length: Option<i64> =
-                conn.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
-            freed = freed.saturating_add(length.unwrap_or(0).cast_unsigned());
+            let sql = "DELETE FROM blobs WHERE id = ?1 RETURNING size, piece";
+            let gone: Option<(i64, i64)> =
+                conn.prepare_cached(sql)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let Some((size, piece)) = gone else { continue };
+            let past = piece.saturating_add(pieces(size));
+            execute(conn, "DELETE FROM pieces WHERE id >= ?1 AND id < ?2", [piece, past])?;
+            freed = freed.saturating_add(size.cast_unsigned());
         }
     }
     Ok(freed)

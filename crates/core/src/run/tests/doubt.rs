@@ -493,3 +493,29 @@ fn a_paused_run_stays_paused_over_a_crash() {
         ",
     );
 }
+
+#[test]
+fn an_answer_about_an_earlier_attempt_does_not_settle_a_later_doubt() {
+    check(
+        &task(),
+        "
+        > reply 1 pay(10)
+        heard 1: tool use
+        start a1.0 pay
+        > claim
+        claimed 2
+        doubt a1.0: crash, ask person
+        > settle a1.0 did-not 1
+        settled a1.0: did not happen, says ann
+        start a1.0 pay #2
+        > claim
+        claimed 3
+        doubt a1.0: crash, ask person
+        > settle a1.0 did-not 1
+        not now: the answer is about an earlier attempt
+        > settle a1.0 happened 2
+        settled a1.0: happened, says ann
+        ask 2 for main
+        ",
+    );
+}

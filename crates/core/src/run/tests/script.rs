@@ -27,7 +27,7 @@ use crate::input::{
     Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, Signal, What,
 };
 use crate::message::{Call, Payload, Stop, Usage};
-use crate::provenance::{Digest, args_digest};
+use crate::provenance::Digest;
 use crate::quality::{CheckOutcome, Failure};
 use crate::run::{CallState, Run};
 use crate::tool::{FileImage, Touch};
@@ -62,7 +62,7 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
         "probe" => What::Probed { action: action(), found: finding(words[1]) },
         "check" => check(words[0], words[1]),
         "restored" => What::Restored { action: action(), outcome: RestoreOutcome::Restored },
-        "stored" => What::ResultStored { provenance: Payload::inline("{}") },
+        "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq },
         _ => What::Signal { by: PERSON.into(), signal: signal(run, verb, &words) },
     }
 }
@@ -114,12 +114,7 @@ fn asked(run: &Run, index: usize, word: &str) -> Asked {
     let spec = run.tool(tool);
     let writes = spec.is_some_and(|spec| spec.touch == Touch::Write);
     Asked {
-        call: Call {
-            id: format!("c{index}").into(),
-            tool: tool.into(),
-            sha256: args_digest(&args),
-            args: Payload::inline(&args),
-        },
+        call: Call::new(&format!("c{index}"), tool, args, &mut Vec::new()),
         problem: match (spec, bad) {
             (None, _) => Some(CallProblem::UnknownTool(format!("no tool {tool}"))),
             (Some(_), true) => Some(CallProblem::BadArguments("path is missing".into())),
@@ -194,7 +189,8 @@ fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
         "cancel" => Signal::Cancel,
         "settle" => {
             let action = ActionId::parse(words[0]).unwrap();
-            Signal::Settle { action, settlement: settlement(words[1]) }
+            let attempt = words.get(2).map_or_else(|| doubted(run, action), |word| word.parse().unwrap());
+            Signal::Settle { action, attempt, settlement: settlement(words[1]) }
         }
         other => panic!("{other} is no input"),
     }
@@ -214,6 +210,21 @@ fn raise(word: &str) -> Raise {
     let (name, to) = word.split_once('=').unwrap();
     let limit = Limit::ALL.into_iter().find(|limit| limit.word() == name).unwrap();
     Raise { limit, to: to.parse().unwrap() }
+}
+
+/// The attempt of a call that is in doubt now; 1 when it is not.
+fn doubted(run: &Run, action: ActionId) -> u32 {
+    match crate::run::call::state_of(run, action) {
+        Some(CallState::InDoubt { attempt, .. }) => *attempt,
+        Some(
+            CallState::Waiting
+            | CallState::AwaitingConsent
+            | CallState::Running { .. }
+            | CallState::Again { .. }
+            | CallState::Answered { .. },
+        )
+        | None => 1,
+    }
 }
 
 fn settlement(word: &str) -> Settlement {

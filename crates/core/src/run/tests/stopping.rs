@@ -414,3 +414,29 @@ fn a_failing_run_takes_the_results_in_flight_and_starts_nothing_of_them() {
         ",
     );
 }
+
+#[test]
+fn a_failing_run_waits_until_a_call_in_doubt_is_settled_because_failing_is_final() {
+    check(
+        &task().plan("a; b"),
+        "
+        > reply 1 pay(10)
+        heard 1: tool use
+        start a1.0 pay
+        > reply 2 refused: no
+        heard 2: refused
+        stopping: model refused: no
+        > unknown a1.0
+        doubt a1.0: lost reply, ask person
+        ? due
+        nothing
+        ? waits
+        doubt about a1.0 pay
+        ? needs-person
+        true
+        > settle a1.0 happened
+        settled a1.0: happened, says ann
+        failed: model refused: no
+        ",
+    );
+}
