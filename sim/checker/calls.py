@@ -144,17 +144,18 @@ def _intents_are_what_was_asked(world, report):
                     asked[f"a{body['step']}.{index}"] = call
                 continue
             call = asked.get(body["action"])
-            if call and (body["tool"] != call["tool"] or body["args"] not in _hashes_of(call)):
+            if call and (body["tool"] != call["tool"] or not _is_of(call, body["args"])):
                 report.violation("O5", f"run {run} action {body['action']}: the intent at event {event.seq} is another call than the model's")
 
 
-def _hashes_of(call):
-    """The argument hashes a call may have: one, if its arguments are here to be hashed."""
-    text = call["args"].get("inline")
-    arguments = parse(text) if text else None
-    if arguments is None or not is_plain(arguments):
-        return [call["sha256"]]
-    return {call["sha256"]} & {args_digest(arguments)}
+def _is_of(call, stated):
+    """Whether a call's arguments have the stated hash. Inline ones are hashed here;
+    stored ones carry theirs; numbers that other programs round are left alone."""
+    if "sha256" in call:
+        return stated == call["sha256"]
+    # What was started had arguments that are JSON: others are refused before.
+    arguments = parse(call["args"]["inline"])
+    return not is_plain(arguments) or stated == args_digest(arguments)
 
 
 def o6_doubt_is_reported(world, report):

@@ -39,7 +39,7 @@ class Run:
         return self.append({"claimed": {"epoch": epoch, "worker": "w"}})
 
     def step(self, step, *calls, subtask="main", tokens=20, reserved=100):
-        asked = [{"id": f"c{i}", "tool": tool, "args": {"inline": json.dumps(args)}, "sha256": args_digest(args)} for i, (tool, args) in enumerate(calls)]
+        asked = [{"id": f"c{i}", "tool": tool, "args": {"inline": json.dumps(args)}} for i, (tool, args) in enumerate(calls)]
         start = {"step": step, "purpose": {"act": subtask}, "request": ZERO, "reserved": {"tokens": reserved, "micros": 0}}
         finish = {"step": step, "stop": "end", "usage": {"input": tokens}, "text": OUTPUT}
         if asked:
