@@ -78,11 +78,22 @@ pub const STAGES: &[Stage] = &[
         remedy: "mend the example or the code it shows",
     },
     // Programs first: one shares its name with a library, whose page should stay.
-    // Cargo documents xtask's program and library to one place, so only the latter.
+    // Cargo documents the program and the library of xtask and of the simulator to one
+    // place, so only the latter.
     Stage {
         name: "doc",
         how: How::Cargos(&[
-            &["doc", "--workspace", "--no-deps", "--locked", "--bins", "--exclude", "xtask"],
+            &[
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--locked",
+                "--bins",
+                "--exclude",
+                "xtask",
+                "--exclude",
+                "bowline-sim",
+            ],
             &["doc", "--workspace", "--no-deps", "--locked", "--lib"],
         ]),
         remedy: "mend the link or the markup rustdoc names",

@@ -3,7 +3,7 @@
 //!
 //! [`scenario`] writes the reference tasks, [`moment`] says when to kill,
 //! [`bowline`] starts and kills the program, `batch` takes runs to their ending
-//! and has them judged by the checker, [`sabotage`] shows that the judges bite.
+//! and has them judged by the checker, [`sabotage()`] shows that the judges bite.
 //!
 //! Invariants
 //! - A kill counts only if the process died of our signal before it was done.
