@@ -54,6 +54,20 @@ pub(crate) fn verify(run: &RunId, from: Place, records: &[Counted], to: Place) -
     Ok(())
 }
 
+/// Proves that `records`, verified from `from`, pass through a place that was
+/// written down before. A place before `from` is not judged.
+pub(crate) fn passes(run: &RunId, from: Place, records: &[Counted], through: Place) -> Result<(), BadRecord> {
+    if through.next_seq <= from.next_seq {
+        return Ok(());
+    }
+    let last = records.iter().find(|counted| counted.next_seq() >= through.next_seq);
+    match last {
+        Some(last) if last.next_seq() == through.next_seq && last.record.hash == through.head => Ok(()),
+        Some(last) => Err(BadRecord::Hash { run: run.clone(), seq: last.record.seq }),
+        None => Err(BadRecord::Gap { run: run.clone(), expected: through.next_seq, found: from.next_seq }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,5 +122,22 @@ mod tests {
             verify(&run, Place::START, &all, other),
             Err(BadRecord::Hash { run: run.clone(), seq: 3 })
         );
+    }
+
+    #[test]
+    fn a_place_that_was_written_down_must_lie_on_the_journal() {
+        let (run, all, end) = journal(4);
+        let middle = Place { next_seq: all[1].next_seq(), head: all[1].record.hash };
+        assert_eq!(passes(&run, Place::START, &all, middle), Ok(()));
+        assert_eq!(passes(&run, Place::START, &all, end), Ok(()));
+        assert_eq!(passes(&run, end, &[], middle), Ok(()), "it lies before what was read");
+        let hash = |seq| Err(BadRecord::Hash { run: run.clone(), seq });
+        assert_eq!(passes(&run, Place::START, &all, Place { head: Digest::ZERO, ..middle }), hash(3));
+        assert_eq!(
+            passes(&run, Place::START, &all, Place { next_seq: middle.next_seq - 1, ..middle }),
+            hash(3)
+        );
+        let gap = Err(BadRecord::Gap { run: run.clone(), expected: end.next_seq, found: 1 });
+        assert_eq!(passes(&run, Place::START, &all[..3], end), gap);
     }
 }

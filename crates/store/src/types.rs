@@ -109,6 +109,10 @@ impl Append {
 
 /// What a listing shows of a run without folding its journal. Rebuilt from the
 /// journal at any time.
+///
+/// Phase, ending and what it waits for are always true. The figures of a run at
+/// work may be some appends old; they are exact again when its phase changes, when
+/// it waits, is released or ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// The first words of the goal.

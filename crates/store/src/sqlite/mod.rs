@@ -9,11 +9,13 @@
 //! - Journals are verified before a run is claimed: a damaged run is never taken.
 //! - No clock is read: every moment comes from the caller.
 
+mod heads;
 mod lock;
 mod reader;
 mod reads;
 mod rows;
 mod schema;
+mod stall;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -123,7 +125,7 @@ impl RunStore for SqliteStore {
         let record = Record::seal(Digest::ZERO, run, 1, at, &events);
         let new = NewRun { record, request, fingerprint, summary };
         let bytes = new.record.body.len();
-        self.writer.write("submit", bytes, move |conn| writes::submit(conn, &new)).await
+        self.writer.write("submit", bytes, move |book| writes::submit(book.conn, &new)).await
     }
 
     async fn claim(
@@ -140,7 +142,7 @@ impl RunStore for SqliteStore {
             let loaded = self.readers.read("claim", move |conn| reads::load(conn, &wanted)).await?;
             let (wish, by) = (wish(&loaded), by.clone());
             let outcome: ClaimOutcome =
-                self.writer.write("claim", 0, move |conn| writes::claim(conn, &wish, &by, false)).await?;
+                self.writer.write("claim", 0, move |book| writes::claim(book, &wish, &by, false)).await?;
             match outcome {
                 ClaimOutcome::Ours(epoch) => return Ok(claimed(loaded, epoch)),
                 ClaimOutcome::Owned(worker) => return Err(StoreError::Owned { run: run.clone(), worker }),
@@ -170,10 +172,10 @@ impl RunStore for SqliteStore {
             let by = by.clone();
             let outcomes: Vec<ClaimOutcome> = self
                 .writer
-                .write("claim", 0, move |conn| {
+                .write("claim", 0, move |book| {
                     wishes
                         .iter()
-                        .map(|wish| writes::claim(conn, wish, &by, true))
+                        .map(|wish| writes::claim(book, wish, &by, true))
                         .collect::<Result<_, StoreError>>()
                 })
                 .await?;
@@ -196,9 +198,8 @@ impl RunStore for SqliteStore {
             fence: fence.clone(),
             record,
             count,
-            ended: batch.summary.ending.is_some(),
-            waiting: batch.summary.waiting.is_some(),
-            summary: rows::json(&batch.summary, "append")?,
+            row: rows::json(&batch.summary, "append")?,
+            summary: batch.summary,
             checkpoint: batch.checkpoint.map(|(version, state)| {
                 let hash = Digest::of(&state);
                 SealedState { version, state, hash }
@@ -209,7 +210,7 @@ impl RunStore for SqliteStore {
         let content: usize = sealed.blobs.iter().map(|blob| blob.bytes.len()).sum();
         let bytes = content.saturating_add(sealed.record.body.len());
         self.writer
-            .write::<(), AppendError, _>("append", bytes, move |conn| writes::append(conn, &sealed))
+            .write::<(), AppendError, _>("append", bytes, move |book| writes::append(book, &sealed))
             .await?;
         fence.advance(count, head);
         Ok(())
@@ -218,13 +219,13 @@ impl RunStore for SqliteStore {
     async fn renew(&self, fence: &Fence, lease_ms: u64, at: Millis) -> Result<(), AppendError> {
         self.may_work()?;
         let (fence, until) = (fence.clone(), at.plus(lease_ms));
-        self.writer.write("renew", 0, move |conn| writes::renew(conn, &fence, until)).await
+        self.writer.write("renew", 0, move |book| writes::renew(book, &fence, until)).await
     }
 
     async fn release(&self, fence: &Fence) -> Result<(), AppendError> {
         self.may_work()?;
         let fence = fence.clone();
-        self.writer.write("release", 0, move |conn| writes::release(conn, &fence)).await
+        self.writer.write("release", 0, move |book| writes::release(book, &fence)).await
     }
 
     async fn signal(&self, run: &RunId, letter: Letter) -> Result<SignalId, StoreError> {
@@ -232,7 +233,7 @@ impl RunStore for SqliteStore {
         let posted = Posted { key: letter.key, sender: letter.by, signal, at: letter.at };
         let run = run.clone();
         let bytes = posted.signal.len();
-        self.writer.write("signal", bytes, move |conn| writes::signal(conn, &run, &posted)).await
+        self.writer.write("signal", bytes, move |book| writes::signal(book.conn, &run, &posted)).await
     }
 
     async fn mail(&self, run: &RunId) -> Result<Vec<Mail>, StoreError> {
@@ -268,7 +269,7 @@ impl RunStore for SqliteStore {
 
     async fn remove(&self, run: &RunId) -> Result<u64, StoreError> {
         let run = run.clone();
-        self.writer.write("remove", 0, move |conn| writes::remove(conn, &run)).await
+        self.writer.write("remove", 0, move |book| writes::remove(book.conn, &run)).await
     }
 }
 

@@ -21,7 +21,35 @@ pub(super) struct Loaded {
 pub(super) fn row(conn: &Connection, run: &RunId) -> Result<KeyedRow, StoreError> {
     let sql = format!("SELECT {RUN_COLUMNS} FROM runs WHERE id = ?1");
     let found = collect(conn, "read a run", &sql, [run.as_str()], rows::run_row)?;
-    found.into_iter().next().ok_or_else(|| StoreError::NoRun { run: run.clone() })
+    let found = found.into_iter().next().ok_or_else(|| StoreError::NoRun { run: run.clone() })?;
+    up_to_date(conn, found)
+}
+
+/// Where a journal ends, and when it got there.
+pub(super) struct End {
+    pub(super) place: Place,
+    pub(super) at: Option<Millis>,
+}
+
+/// Where a journal ends, whose row says `shown`. A row may be behind its records;
+/// records that are behind their row were lost, which the chain will tell.
+pub(super) fn end(conn: &Connection, key: i64, shown: Place) -> rusqlite::Result<End> {
+    let sql = "SELECT seq + count, hash, at FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
+    let last = conn.prepare_cached(sql)?.query_row([key], |row| {
+        let next_seq = row.get::<_, i64>(0)?.cast_unsigned();
+        Ok((Place { next_seq, head: Digest(row.get(1)?) }, Millis(row.get::<_, i64>(2)?.cast_unsigned())))
+    });
+    Ok(match last.optional()? {
+        Some((place, at)) if place.next_seq > shown.next_seq => End { place, at: Some(at) },
+        Some(_) | None => End { place: shown, at: None },
+    })
+}
+
+fn up_to_date(conn: &Connection, mut found: KeyedRow) -> Result<KeyedRow, StoreError> {
+    let End { place, at } = end(conn, found.key, found.shown).map_err(trouble("read a run"))?;
+    (found.row.next_seq, found.row.head) = (place.next_seq, place.head);
+    found.row.updated_at = at.unwrap_or(found.row.updated_at);
+    Ok(found)
 }
 
 /// Everything needed to go on with a run, proved against its chain.
@@ -37,6 +65,7 @@ pub(super) fn load(conn: &Connection, run: &RunId) -> Result<Loaded, StoreError>
             rows::counted(row, run)
         })?;
     chain::verify(run, from, &tail, found.end())?;
+    chain::passes(run, from, &tail, found.shown)?;
     Ok(Loaded { found, checkpoint, tail: tail.into_iter().map(|counted| counted.record).collect() })
 }
 
@@ -88,7 +117,11 @@ pub(super) fn list(conn: &Connection, filter: &ListFilter) -> Result<Vec<RunRow>
     let named = if filter.prefix.is_empty() { "?1 = ''" } else { "id >= ?1 AND id < ?1 || char(1114111)" };
     let sql = format!("SELECT {RUN_COLUMNS} FROM runs WHERE {open} AND {named} ORDER BY key DESC LIMIT ?2");
     let found = collect(conn, "list runs", &sql, params![filter.prefix, limit(filter.max)], rows::run_row)?;
-    Ok(found.into_iter().map(|keyed| keyed.row).collect())
+    let exact = found.into_iter().map(|keyed| match keyed.row.summary.ending {
+        Some(_) => Ok(keyed.row),
+        None => up_to_date(conn, keyed).map(|keyed| keyed.row),
+    });
+    exact.collect()
 }
 
 /// Records as they are stored, damaged or not.

@@ -25,6 +25,8 @@ pub(super) const RECORD_COLUMNS: &str = "seq, count, at, format, hash, body";
 pub(super) struct KeyedRow {
     pub(super) key: i64,
     pub(super) row: RunRow,
+    /// Where the journal ended when the row was written.
+    pub(super) shown: Place,
 }
 
 impl KeyedRow {
@@ -95,7 +97,8 @@ pub(super) fn run_row(row: &Row<'_>) -> Result<KeyedRow, StoreError> {
         summary: serde_json::from_str(&summary).map_err(|bad| damaged(&run, 0, bad))?,
         run: run.clone(),
     };
-    Ok(KeyedRow { key: column(row, 0, &run, 0)?, row: found })
+    let shown = Place { next_seq: found.next_seq, head: found.head };
+    Ok(KeyedRow { key: column(row, 0, &run, 0)?, row: found, shown })
 }
 
 /// A row of [`RECORD_COLUMNS`]; its hash is not checked.

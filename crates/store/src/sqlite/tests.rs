@@ -55,7 +55,7 @@ async fn inside<T: Send + 'static>(
     store: &SqliteStore,
     work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    store.writer.write("test", 0, work).await
+    store.writer.write("test", 0, move |book| work(book.conn)).await
 }
 
 /// Keeps the writer busy until the returned sender is dropped, so that
@@ -271,4 +271,78 @@ async fn the_log_is_moved_into_the_database_before_it_grows_without_bound() {
     let log = std::fs::metadata(dir.path().join("store.db-wal")).unwrap().len();
     assert!(log < 16 << 20, "the log has {log} bytes");
     assert_eq!(store.remove(&fence.run).await.unwrap(), 6 * (4 << 20));
+}
+
+fn step(steps: u32, phase: &str) -> Append {
+    let summary = Summary { phase: phase.to_owned(), steps, ..Summary::default() };
+    Append { summary, ..batch("a") }
+}
+
+#[tokio::test]
+async fn a_run_at_work_has_an_exact_end_and_phase_and_figures_that_may_be_some_appends_old() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let mut fence = owned(&store, "one").await;
+    let mut behind = 0;
+    for steps in 1..=40 {
+        let phase = if steps < 30 { "acting" } else { "verifying" };
+        store.append(&mut fence, step(steps, phase)).await.unwrap();
+        let row = store.row(&fence.run).await.unwrap();
+        let listed = store.list(ListFilter::default()).await.unwrap();
+        assert_eq!(listed, std::slice::from_ref(&row));
+        assert_eq!((row.next_seq, row.head, row.updated_at), (fence.next_seq, fence.head, Millis(2)));
+        assert_eq!(row.summary.phase, phase);
+        behind = behind.max(steps - row.summary.steps);
+    }
+    assert_eq!(behind, heads::ROW_EVERY - 1);
+    store.release(&fence).await.unwrap();
+    assert_eq!(store.row(&fence.run).await.unwrap().summary.steps, 40, "a released run is exact");
+}
+
+#[tokio::test]
+async fn a_lost_group_is_forgotten_and_the_run_goes_on_from_what_is_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let mut fence = owned(&store, "one").await;
+    store.append(&mut fence, step(1, "acting")).await.unwrap();
+    let pages: i64 = inside(&store, |conn| {
+        let pages = conn.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(trouble("test"))?;
+        conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+            .map_err(trouble("test"))?;
+        Ok(pages)
+    })
+    .await
+    .unwrap();
+    let before = fence.clone();
+    let big = Append { blobs: vec![Blob::new(vec![7; 1 << 16])], ..step(2, "acting") };
+    let full = store.append(&mut fence, big.clone()).await;
+    assert!(matches!(full, Err(AppendError::Store(StoreError::DiskFull))), "{full:?}");
+    assert_eq!(fence, before);
+    inside(&store, move |conn| {
+        let sql = format!("PRAGMA max_page_count = {}", pages * 100);
+        conn.query_row(&sql, [], |_| Ok(())).map_err(trouble("test"))
+    })
+    .await
+    .unwrap();
+    store.append(&mut fence, big).await.unwrap();
+    assert_eq!(store.records(&fence.run, 1, 9).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_halted_run_removed_while_it_is_reopened_is_gone_and_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let mut fence = owned(&store, "one").await;
+    let summary = Summary { ending: Some(EndingKind::Halted), ..Summary::default() };
+    store.append(&mut fence, Append { summary, ..batch("a") }).await.unwrap();
+    let beside = SqliteStore::open(dir.path(), Role::Observer).unwrap();
+    beside.remove(&fence.run).await.unwrap();
+    let late = store.append(&mut fence, step(1, "acting")).await;
+    assert!(matches!(late, Err(AppendError::Store(StoreError::NoRun { .. }))), "{late:?}");
+    let left: i64 = inside(&store, |conn| {
+        conn.query_row("SELECT count(*) FROM records", [], |row| row.get(0)).map_err(trouble("test"))
+    })
+    .await
+    .unwrap();
+    assert_eq!(left, 0);
 }

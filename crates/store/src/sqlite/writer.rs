@@ -1,22 +1,25 @@
 //! The one thread that writes, and the group commit it makes.
 //!
 //! It takes every job that waits, runs them in one transaction, commits it with
-//! one sync and only then answers. A job that is refused has written nothing. A commit that fails fails the whole group and
-//! poisons the store: after a failed sync nobody knows what the disk holds, so
-//! nothing is acknowledged any more.
+//! one sync and only then answers. A job that is refused has written nothing. A
+//! commit that fails fails the whole group and poisons the store: after a failed
+//! sync nobody knows what the disk holds, so nothing is acknowledged any more.
+//! The same goes for a commit that takes longer than any healthy disk
+//! ([`super::stall`]).
 //!
 //! Nothing is encoded or hashed here; jobs arrive ready to be written.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use super::heads::Heads;
 use super::schema::PAGE_BYTES;
+use super::stall::Stall;
 use super::trouble;
 use crate::{AppendError, StoreError};
 
@@ -36,9 +39,6 @@ const LOG_PAGES: i32 = (8 << 20) / PAGE_BYTES;
 /// again syncs faster than one that grows, and this many small commits fit into
 /// the length a worker's log begins with.
 const LOG_COMMITS: u32 = 64;
-
-/// How long a caller waits for an answer. Far beyond any healthy disk.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// What the writer has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,14 @@ pub(super) struct Writer {
     jobs: Option<mpsc::Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
     poison: Arc<OnceLock<String>>,
+    stall: Arc<Stall>,
     counters: Arc<Counters>,
+}
+
+/// What a job works with.
+pub(super) struct Book<'desk> {
+    pub(super) conn: &'desk Connection,
+    pub(super) heads: &'desk mut Heads,
 }
 
 impl Writer {
@@ -106,8 +113,11 @@ impl Writer {
             seen.store(pages, Ordering::Relaxed);
             Ok(())
         }))?;
+        let stall = Arc::new(Stall::watch(Arc::clone(&poison))?);
         let mut desk = Desk {
             conn,
+            heads: Heads::default(),
+            stall: Arc::clone(&stall),
             jobs,
             changed,
             poison: Arc::clone(&poison),
@@ -120,7 +130,7 @@ impl Writer {
             .name("bowline-store".to_owned())
             .spawn(move || desk.work())
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
-        Ok(Self { jobs: Some(sender), thread: Some(thread), poison, counters })
+        Ok(Self { jobs: Some(sender), thread: Some(thread), poison, stall, counters })
     }
 
     /// Runs `work` in the next commit; `Ok` means it is durable.
@@ -128,8 +138,10 @@ impl Writer {
     where
         T: Send + 'static,
         E: Failure + Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        F: FnOnce(&mut Book<'_>) -> Result<T, E> + Send + 'static,
     {
+        // Asked for before the poison is looked at, or it could be missed.
+        let stalled = self.stall.stalled();
         if let Some(message) = self.poison.get() {
             return Err(StoreError::Poisoned { message: message.clone() }.into());
         }
@@ -140,7 +152,11 @@ impl Writer {
             jobs.send(job).await.map_err(|_| E::unanswered(action))?;
             answer.await.map_err(|_| E::unanswered(action))?
         };
-        tokio::time::timeout(ANSWER_WITHIN, hand_in).await.unwrap_or_else(|_| Err(E::unanswered(action)))
+        tokio::select! {
+            biased;
+            answer = hand_in => answer,
+            () = stalled => Err(E::unanswered(action)),
+        }
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -167,7 +183,7 @@ impl Drop for Writer {
 trait Job: Send {
     fn bytes(&self) -> usize;
     /// Writes. The loss counts only if SQLite gave up the whole group with it.
-    fn run(&mut self, conn: &Connection) -> Result<(), Loss>;
+    fn run(&mut self, book: &mut Book<'_>) -> Result<(), Loss>;
     /// Tells what came of it, or that the whole group was lost.
     fn answer(self: Box<Self>, loss: Option<&Loss>);
 }
@@ -183,14 +199,14 @@ impl<T, E, F> Job for Errand<T, E, F>
 where
     T: Send,
     E: Failure + Send,
-    F: FnOnce(&Connection) -> Result<T, E> + Send,
+    F: FnOnce(&mut Book<'_>) -> Result<T, E> + Send,
 {
     fn bytes(&self) -> usize {
         self.bytes
     }
 
-    fn run(&mut self, conn: &Connection) -> Result<(), Loss> {
-        self.outcome = self.work.take().map(|work| work(conn));
+    fn run(&mut self, book: &mut Book<'_>) -> Result<(), Loss> {
+        self.outcome = self.work.take().map(|work| work(book));
         match &self.outcome {
             Some(Err(error)) if error.is_full() => Err(Loss::Full),
             Some(Err(error)) => Err(Loss::Undone(error.to_string())),
@@ -238,6 +254,8 @@ impl Loss {
 /// What the thread owns.
 struct Desk {
     conn: Connection,
+    heads: Heads,
+    stall: Arc<Stall>,
     jobs: mpsc::Receiver<Box<dyn Job>>,
     changed: Arc<Notify>,
     poison: Arc<OnceLock<String>>,
@@ -255,7 +273,13 @@ impl Desk {
                 continue;
             }
             let mut group = Vec::new();
+            self.stall.begin();
             let loss = self.commit(first, &mut group).err();
+            self.stall.end();
+            if loss.is_some() {
+                // What was remembered of the group did not happen.
+                self.heads.clear();
+            }
             if let Some(Loss::Poison(message)) = &loss {
                 self.stop(message);
             }
@@ -303,9 +327,10 @@ impl Desk {
     /// One job. Jobs judge before they write, so one that is refused has written
     /// nothing and disturbs nobody. One that fails after it wrote can only mean
     /// trouble with the disk: the whole group is given up, and none of it was synced.
-    fn run(&self, job: &mut dyn Job) -> Result<(), Loss> {
+    fn run(&mut self, job: &mut dyn Job) -> Result<(), Loss> {
         let before = self.conn.total_changes();
-        match job.run(&self.conn) {
+        let mut book = Book { conn: &self.conn, heads: &mut self.heads };
+        match job.run(&mut book) {
             Ok(()) => Ok(()),
             Err(loss) if self.conn.is_autocommit() => Err(loss),
             Err(_) if self.conn.total_changes() == before => Ok(()),

@@ -9,12 +9,14 @@ use bowline_core::message::Blob;
 use bowline_core::provenance::Digest;
 use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
+use super::heads::{Head, Unwritten};
 use super::reads;
 use super::rows::{moment, pieces, signed};
 use super::schema::PIECE_BYTES;
 use super::trouble;
+use super::writer::Book;
 use crate::chain::Place;
-use crate::{AppendError, Fence, SignalId, StoreError, Submitted};
+use crate::{AppendError, Fence, SignalId, StoreError, Submitted, Summary};
 
 /// A new run, ready to be written.
 pub(super) struct NewRun {
@@ -31,9 +33,9 @@ pub(super) struct Sealed {
     pub(super) count: u64,
     pub(super) blobs: Vec<Blob>,
     pub(super) checkpoint: Option<SealedState>,
-    pub(super) summary: String,
-    pub(super) ended: bool,
-    pub(super) waiting: bool,
+    pub(super) summary: Summary,
+    /// The summary as it is stored.
+    pub(super) row: String,
     pub(super) consumed: Vec<SignalId>,
 }
 
@@ -115,24 +117,26 @@ pub(super) fn submit(conn: &Connection, new: &NewRun) -> Result<Submitted, Store
 /// Takes a run if it still is what was verified. A claim by its own worker
 /// takes it over from that worker's former self, unless `fresh_only`.
 pub(super) fn claim(
-    conn: &Connection,
+    book: &mut Book<'_>,
     claim: &Claim,
     by: &Claimant,
     fresh_only: bool,
 ) -> Result<ClaimOutcome, StoreError> {
-    let said = trouble("claim");
+    let (conn, said) = (book.conn, trouble("claim"));
     let sql = "SELECT epoch, next_seq, head, worker, lease FROM runs WHERE key = ?1 AND id = ?2";
-    type Found = (i64, i64, [u8; 32], Option<String>, i64);
+    type Found = (i64, Place, Option<String>, i64);
     let found: Option<Found> = conn
         .prepare_cached(sql)
         .and_then(|mut find| {
             let read = |row: &rusqlite::Row<'_>| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+                let next_seq = row.get::<_, i64>(1)?.cast_unsigned();
+                let place = Place { next_seq, head: Digest(row.get(2)?) };
+                Ok((row.get(0)?, place, row.get(3)?, row.get(4)?))
             };
             find.query_row(params![claim.key, claim.run.as_str()], read).optional()
         })
         .map_err(&said)?;
-    let Some((epoch, next_seq, head, worker, lease)) = found else { return Ok(ClaimOutcome::Moved) };
+    let Some((epoch, shown, worker, lease)) = found else { return Ok(ClaimOutcome::Moved) };
     let owner = worker.as_deref().filter(|owner| fresh_only || *owner != by.worker.as_str());
     if let Some(owner) = owner
         && lease > moment(by.at)
@@ -141,10 +145,11 @@ pub(super) fn claim(
             .map_err(|bad| StoreError::Database { action: "claim", message: bad.to_string() })?;
         return Ok(ClaimOutcome::Owned(owner));
     }
-    let seen = (signed(claim.epoch), signed(claim.end.next_seq), claim.end.head.0);
-    if (epoch, next_seq, head) != seen {
+    let end = reads::end(conn, claim.key, shown).map_err(&said)?.place;
+    if (epoch, end) != (signed(claim.epoch), claim.end) {
         return Ok(ClaimOutcome::Moved);
     }
+    book.heads.forget(&claim.run);
     let epoch = claim.epoch.saturating_add(1);
     let sql = "UPDATE runs SET epoch = ?2, worker = ?3, lease = ?4 WHERE key = ?1";
     let until = moment(by.at.plus(by.lease_ms));
@@ -153,39 +158,57 @@ pub(super) fn claim(
 }
 
 /// Writes a batch behind its fence.
-pub(super) fn append(conn: &Connection, batch: &Sealed) -> Result<(), AppendError> {
-    let said = trouble("append");
-    let fence = &batch.fence;
-    let owned = owned(conn, fence, "append")?;
-    if !owned.has_worker {
-        return Err(AppendError::Fenced { run: fence.run.clone(), ours: fence.epoch });
+pub(super) fn append(book: &mut Book<'_>, batch: &Sealed) -> Result<(), AppendError> {
+    let (conn, fence, said) = (book.conn, &batch.fence, trouble("append"));
+    let head = owned(book, fence, "append")?;
+    if head.end != (Place { next_seq: fence.next_seq, head: fence.head }) {
+        return repeated(conn, head.key, batch);
     }
-    if owned.end != (Place { next_seq: fence.next_seq, head: fence.head }) {
-        return repeated(conn, owned.key, batch);
+    let key = head.key;
+    let next_seq = fence.next_seq.saturating_add(batch.count);
+    let end = Place { next_seq, head: batch.record.hash };
+    let row_is_due = head.row_is_due(&batch.summary);
+    if row_is_due {
+        write_row(conn, key, batch, end)?;
     }
     let blobs = insert_blobs(conn, &batch.blobs).map_err(&said)?;
-    insert_record(conn, owned.key, &batch.record, batch.count, blobs).map_err(&said)?;
-    let next_seq = fence.next_seq.saturating_add(batch.count);
-    let (at, next) = (signed(batch.record.at.0), signed(next_seq));
-    let sql = "UPDATE runs SET updated = ?2, next_seq = ?3, head = ?4, summary = ?5 WHERE key = ?1";
-    let values = params![owned.key, at, next, batch.record.hash.0, batch.summary];
-    execute(conn, sql, values).map_err(&said)?;
-    // Apart, and only when it changes: this is what the index of open runs is made of.
-    if (owned.ended, owned.waiting) != (batch.ended, batch.waiting) {
-        let sql = "UPDATE runs SET ended = ?2, waiting = ?3 WHERE key = ?1";
-        execute(conn, sql, params![owned.key, batch.ended, batch.waiting]).map_err(&said)?;
-    }
+    insert_record(conn, key, &batch.record, batch.count, blobs).map_err(&said)?;
     if let Some(kept) = &batch.checkpoint {
         let sql = "INSERT OR REPLACE INTO checkpoints (run, seq, head, version, hash, state)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let (last, head) = (signed(next_seq.saturating_sub(1)), batch.record.hash.0);
-        execute(conn, sql, params![owned.key, last, head, kept.version, kept.hash.0, kept.state])
+        let last = signed(next_seq.saturating_sub(1));
+        execute(conn, sql, params![key, last, end.head.0, kept.version, kept.hash.0, kept.state])
             .map_err(&said)?;
     }
     for SignalId(id) in &batch.consumed {
         let sql = "UPDATE mailbox SET consumed = 1 WHERE id = ?1 AND run = ?2";
-        execute(conn, sql, params![signed(*id), owned.key]).map_err(&said)?;
+        execute(conn, sql, params![signed(*id), key]).map_err(&said)?;
     }
+    head.end = end;
+    if row_is_due {
+        head.row_written(&batch.summary);
+    } else {
+        head.row_left(Unwritten { at: batch.record.at, summary: batch.row.clone() });
+    }
+    Ok(())
+}
+
+/// Lets listings show the run as it is after `batch`. The first write of a job:
+/// a run that somebody removed is noticed here.
+fn write_row(conn: &Connection, key: i64, batch: &Sealed, end: Place) -> Result<(), AppendError> {
+    let said = trouble("append");
+    // The id, too: the key of a run that was removed may be another's by now.
+    let sql = "UPDATE runs SET updated = ?3, next_seq = ?4, head = ?5, summary = ?6
+               WHERE key = ?1 AND id = ?2";
+    let (at, next, run) = (signed(batch.record.at.0), signed(end.next_seq), &batch.fence.run);
+    let values = params![key, run.as_str(), at, next, end.head.0, batch.row];
+    if execute(conn, sql, values).map_err(&said)? == 0 {
+        return Err(StoreError::NoRun { run: run.clone() }.into());
+    }
+    // Apart, and only when it changes: this is what the index of open runs is made of.
+    let sql = "UPDATE runs SET ended = ?2, waiting = ?3 WHERE key = ?1 AND (ended, waiting) <> (?2, ?3)";
+    let (ended, waiting) = (batch.summary.ending.is_some(), batch.summary.waiting.is_some());
+    execute(conn, sql, params![key, ended, waiting]).map_err(&said)?;
     Ok(())
 }
 
@@ -206,21 +229,29 @@ fn repeated(conn: &Connection, key: i64, batch: &Sealed) -> Result<(), AppendErr
 }
 
 /// Moves the end of the lease.
-pub(super) fn renew(conn: &Connection, fence: &Fence, until: Millis) -> Result<(), AppendError> {
-    let owned = owned(conn, fence, "renew")?;
-    if !owned.has_worker {
-        return Err(AppendError::Fenced { run: fence.run.clone(), ours: fence.epoch });
-    }
+pub(super) fn renew(book: &mut Book<'_>, fence: &Fence, until: Millis) -> Result<(), AppendError> {
+    let (conn, key) = (book.conn, owned(book, fence, "renew")?.key);
     let sql = "UPDATE runs SET lease = ?2 WHERE key = ?1";
-    execute(conn, sql, params![owned.key, moment(until)]).map_err(trouble("renew"))?;
+    execute(conn, sql, params![key, moment(until)]).map_err(trouble("renew"))?;
     Ok(())
 }
 
-/// Leaves the run to whoever wants it.
-pub(super) fn release(conn: &Connection, fence: &Fence) -> Result<(), AppendError> {
-    let owned = owned(conn, fence, "release")?;
+/// Leaves the run to whoever wants it, with a row that is up to date.
+pub(super) fn release(book: &mut Book<'_>, fence: &Fence) -> Result<(), AppendError> {
+    let (conn, said) = (book.conn, trouble("release"));
+    if !is_known(book, fence) && !find(conn, fence, "release")?.1 {
+        return Ok(()); // It was left before.
+    }
+    let head = owned(book, fence, "release")?;
+    if let Some(Unwritten { at, summary }) = head.unwritten() {
+        let sql = "UPDATE runs SET updated = ?2, next_seq = ?3, head = ?4, summary = ?5 WHERE key = ?1";
+        let next = signed(head.end.next_seq);
+        let values = params![head.key, signed(at.0), next, head.end.head.0, summary];
+        execute(conn, sql, values).map_err(&said)?;
+    }
     let sql = "UPDATE runs SET worker = NULL, lease = 0 WHERE key = ?1";
-    execute(conn, sql, [owned.key]).map_err(trouble("release"))?;
+    execute(conn, sql, [head.key]).map_err(&said)?;
+    book.heads.forget(&fence.run);
     Ok(())
 }
 
@@ -264,41 +295,52 @@ pub(super) fn remove(conn: &Connection, run: &RunId) -> Result<u64, StoreError> 
     Ok(freed)
 }
 
-struct Owned {
-    key: i64,
-    end: Place,
-    has_worker: bool,
-    ended: bool,
-    waiting: bool,
+fn is_known(book: &mut Book<'_>, fence: &Fence) -> bool {
+    book.heads.get(&fence.run).is_some_and(|head| head.epoch == fence.epoch)
 }
 
 /// The run as the fence's holder may see it, if the fence still holds.
-fn owned(conn: &Connection, fence: &Fence, action: &'static str) -> Result<Owned, AppendError> {
-    let sql = "SELECT key, epoch, next_seq, head, worker IS NOT NULL, ended, waiting FROM runs WHERE id = ?1";
-    let found: Option<(i64, Owned)> = conn
+fn owned<'book>(
+    book: &'book mut Book<'_>,
+    fence: &Fence,
+    action: &'static str,
+) -> Result<&'book mut Head, AppendError> {
+    if is_known(book, fence) {
+        return book.heads.get(&fence.run).ok_or_else(|| fenced(fence));
+    }
+    let (head, has_worker) = find(book.conn, fence, action)?;
+    if !has_worker {
+        return Err(fenced(fence));
+    }
+    Ok(book.heads.remember(&fence.run, head))
+}
+
+fn fenced(fence: &Fence) -> AppendError {
+    AppendError::Fenced { run: fence.run.clone(), ours: fence.epoch }
+}
+
+/// The run as it is stored, and whether it has a worker, if the fence still holds.
+fn find(conn: &Connection, fence: &Fence, action: &'static str) -> Result<(Head, bool), AppendError> {
+    let said = trouble(action);
+    let sql = "SELECT key, epoch, next_seq, head, worker IS NOT NULL FROM runs WHERE id = ?1";
+    let found: Option<(i64, i64, Place, bool)> = conn
         .prepare_cached(sql)
         .and_then(|mut find| {
             find.query_row([fence.run.as_str()], |row| {
                 let next_seq = row.get::<_, i64>(2)?.cast_unsigned();
-                let end = Place { next_seq, head: Digest(row.get(3)?) };
-                Ok((
-                    row.get(1)?,
-                    Owned {
-                        key: row.get(0)?,
-                        end,
-                        has_worker: row.get(4)?,
-                        ended: row.get(5)?,
-                        waiting: row.get(6)?,
-                    },
-                ))
+                let shown = Place { next_seq, head: Digest(row.get(3)?) };
+                Ok((row.get(0)?, row.get(1)?, shown, row.get(4)?))
             })
             .optional()
         })
-        .map_err(trouble(action))?;
+        .map_err(&said)?;
     match found {
         None => Err(StoreError::NoRun { run: fence.run.clone() }.into()),
-        Some((epoch, owned)) if epoch == signed(fence.epoch) => Ok(owned),
-        Some(_) => Err(AppendError::Fenced { run: fence.run.clone(), ours: fence.epoch }),
+        Some((key, epoch, shown, has_worker)) if epoch == signed(fence.epoch) => {
+            let end = reads::end(conn, key, shown).map_err(&said)?.place;
+            Ok((Head::found(key, fence.epoch, end), has_worker))
+        }
+        Some(_) => Err(fenced(fence)),
     }
 }
 

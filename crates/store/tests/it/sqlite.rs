@@ -66,6 +66,7 @@ async fn written(dir: &Path) -> Fence {
     for next in [kept, batch("c"), batch("d")] {
         store.append(&mut fence, next).await.unwrap();
     }
+    store.release(&fence).await.unwrap();
     fence
 }
 
