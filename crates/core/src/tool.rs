@@ -79,4 +79,8 @@ pub struct FileImage {
     pub before: Option<Payload>,
     /// Hash of the content after; the call is done exactly when it is there.
     pub after: Digest,
+    /// The topmost folder that the call makes for the file, below the workspace;
+    /// `None` when its folder was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_folder: Option<String>,
 }

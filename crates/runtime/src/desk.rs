@@ -94,8 +94,12 @@ impl Desk {
 
     /// Works until the run has ended, waits for a person, or is asked to stop.
     pub(crate) async fn work(mut self, worker: &WorkerId) -> Result<Stopped, EngineError> {
+        self.show_state();
         let outcome = self.work_to_a_stop(worker).await;
         self.at_work.shutdown().await;
+        if outcome.is_ok() {
+            self.show_state();
+        }
         self.hands.hub.close_mailbox(&self.run.id);
         let released = self.hands.store.release(&self.fence).await;
         let stopped = outcome?;
@@ -280,6 +284,14 @@ impl Desk {
         Ok(Stopped::Asked)
     }
 
+    /// Only what is durable: after a failed append the state is ahead of the store.
+    fn show_state(&self) {
+        if self.hands.hub.is_watched() {
+            let (seq, sha256) = (self.run.seq, self.run.digest());
+            self.hands.hub.show(&self.run.id, Seen::State { seq, sha256 });
+        }
+    }
+
     fn show(&self, at: Millis, events: Vec<Event>) {
         let first = self.run.seq + 1 - events.len() as u64;
         for (seq, event) in (first..).zip(events) {
@@ -337,15 +349,26 @@ pub(crate) fn summary(run: &Run) -> Summary {
         Ending::Halted { .. } => EndingKind::Halted,
     });
     let goal: String = run.task.goal.lines().next().unwrap_or_default().chars().take(120).collect();
+    let waits = if run.needs_person() { run.waits() } else { Vec::new() };
     Summary {
         goal,
         phase: run.phase.word().into(),
         ending,
-        waiting: if run.needs_person() { run.waits().first().map(wait_word) } else { None },
+        waiting: waits.first().map(wait_word),
+        wake_at: waits.iter().filter_map(wait_end).min(),
         steps: run.spend.steps,
         tool_calls: run.spend.tool_calls,
         tokens: run.spend.settled.tokens,
         micros: run.spend.settled.micros,
+    }
+}
+
+/// When a wait is over even if nobody acts. Only what is settled then may say so,
+/// or the run would be taken up for nothing, again and again.
+fn wait_end(wait: &Wait) -> Option<Millis> {
+    match wait {
+        Wait::Approval { expires_at, .. } => Some(*expires_at),
+        Wait::Paused | Wait::InDoubt { .. } => None,
     }
 }
 

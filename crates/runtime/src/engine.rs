@@ -27,6 +27,8 @@ use crate::texts::Texts;
 
 /// How often mailboxes are looked at.
 const MAIL_EVERY: Duration = Duration::from_millis(100);
+/// How often a worker with room looks for runs that came due meanwhile.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Why the engine stopped working on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,7 +196,7 @@ impl Engine {
         let inner = &self.inner;
         inner.refuse_what_cannot_work(&task).await?;
         let model = inner.models.open(&task)?;
-        let tools = inner.registry(&task)?.specs();
+        let tools = Registry::with_own(&task.tools, &inner.tools)?.specs();
         let price =
             Price { input: model.estimate_micros(1_000_000, 0), output: model.estimate_micros(0, 1_000_000) };
         let fingerprint = Submission::fingerprint_of(&task, &tools);
@@ -289,6 +291,10 @@ impl Engine {
     /// Claims every run that can go on and works on up to `at_once` of them at a
     /// time until none is left. Returns how each one stopped, or why it could not
     /// be worked on; one that cannot does not keep the others from going on.
+    ///
+    /// A run that waits for a person can go on once it has mail, and once the time
+    /// has come until which it waits, which then settles what nobody answered.
+    /// Runs that come due while others are at work are taken up meanwhile.
     pub async fn work_off(&self, at_once: usize) -> Result<Vec<Worked>, EngineError> {
         let at_once = at_once.max(1);
         let mut at_work = JoinSet::new();
@@ -296,21 +302,26 @@ impl Engine {
         // Kept until the end, or they would be claimed again and again.
         let mut unable = Vec::new();
         loop {
-            let free = at_once - at_work.len();
+            let free = at_once.saturating_sub(at_work.len());
             let claimed = if *self.inner.stop.borrow() { Vec::new() } else { self.claim_ready(free).await? };
             for claimed in claimed {
                 let (engine, fence) = (self.clone(), claimed.fence.clone());
                 at_work.spawn(async move { (fence, engine.work(claimed).await) });
             }
-            match at_work.join_next().await {
-                Some(Ok((fence, outcome))) => {
-                    worked.push((fence.run.clone(), outcome));
-                    if let Some((_, Err(_))) = worked.last() {
-                        unable.push(fence);
+            let has_room = at_work.len() < at_once;
+            tokio::select! {
+                biased;
+                done = at_work.join_next() => match done {
+                    Some(Ok((fence, outcome))) => {
+                        if outcome.is_err() {
+                            unable.push(fence.clone());
+                        }
+                        worked.push((fence.run, outcome));
                     }
-                }
-                Some(Err(_)) => {}
-                None => break,
+                    Some(Err(_)) => {}
+                    None => break,
+                },
+                () = tokio::time::sleep(LOOK_EVERY), if has_room => {}
             }
         }
         for fence in unable {
@@ -408,22 +419,6 @@ impl Inner {
         })
     }
 
-    fn registry(&self, task: &Task) -> Result<Registry, EngineError> {
-        let own = |name: &str| self.tools.iter().find(|tool| tool.spec().name.as_str() == name);
-        let (mine, built_in): (Vec<_>, Vec<_>) = task
-            .tools
-            .iter()
-            .cloned()
-            .partition(|choice| choice.command.is_none() && own(&choice.name).is_some());
-        let mut registry = Registry::new(&built_in)?;
-        for choice in mine {
-            if let Some(tool) = own(&choice.name) {
-                registry.add(tool.clone())?;
-            }
-        }
-        Ok(registry)
-    }
-
     async fn refuse_what_cannot_work(&self, task: &Task) -> Result<(), EngineError> {
         for check in &task.checks {
             if let CheckHow::Schema(schema) = &check.how {
@@ -469,7 +464,7 @@ impl Inner {
             epoch,
             store: self.store.clone(),
             model: self.models.open(&run.task)?,
-            registry: Arc::new(self.registry(&run.task)?),
+            registry: Arc::new(Registry::as_submitted(&run.task.tools, &self.tools, &run.tools)?),
             workspace: self.workspace(run).await?,
             results: self.home.as_ref().map(|home| home.join("results")),
             texts: Texts::new(self.store.clone()),

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_core::event::Event;
 use bowline_core::id::{Millis, RunId};
+use bowline_core::provenance::Digest;
 use tokio::sync::{Notify, broadcast};
 
 /// Observations kept for a watcher that is behind.
@@ -33,6 +34,14 @@ pub enum Seen {
         at: Millis,
         /// What happened.
         event: Event,
+    },
+    /// The state a worker works from: once when it has taken up a run, once when it
+    /// leaves it. A replay of the journal to that event must give the same.
+    State {
+        /// The last event in it.
+        seq: u64,
+        /// Its hash, see [`bowline_core::run::Run::digest`].
+        sha256: Digest,
     },
     /// Words of a model as they stream; may be lost, never an event.
     Words {

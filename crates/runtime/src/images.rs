@@ -29,7 +29,7 @@ pub(crate) async fn look(
     };
     let after = Digest::of(&prepared.after);
     let before = prepared.before.map(|bytes| Payload::keep_bytes(bytes, blobs));
-    Some(Ok(FileImage { path: prepared.path, before, after }))
+    Some(Ok(FileImage { path: prepared.path, before, after, new_folder: prepared.new_folder }))
 }
 
 /// When a reply begins with a write, its file is looked at here, right before

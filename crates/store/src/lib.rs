@@ -53,7 +53,8 @@ pub trait RunStore: Send + Sync {
     ) -> Result<Claimed, StoreError>;
 
     /// Takes ownership of up to `max` unfinished runs that no live worker owns
-    /// and that are not waiting for a person (or have mail).
+    /// and that are not waiting for a person; those that wait are taken once they
+    /// have mail, or once the time has come until which they wait.
     async fn claim_ready(
         &self,
         worker: &WorkerId,

@@ -196,7 +196,7 @@ impl State {
             .runs
             .values()
             .filter(|run| run.row.summary.ending.is_none() && !run.is_live(at))
-            .filter(|run| run.row.summary.waiting.is_none() || run.has_mail())
+            .filter(|run| run.row.summary.can_go_on(at) || run.has_mail())
             .collect();
         ready.sort_by_key(|run| run.number);
         ready.into_iter().take(max).map(|run| run.row.run.clone()).collect()

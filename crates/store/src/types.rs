@@ -123,6 +123,9 @@ pub struct Summary {
     pub ending: Option<EndingKind>,
     /// What it waits for, when a person must act.
     pub waiting: Option<String>,
+    /// Until when it waits: then it goes on even if nobody acts. `None`: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_at: Option<Millis>,
     /// Model calls so far.
     pub steps: u32,
     /// Tool calls so far.
@@ -131,6 +134,14 @@ pub struct Summary {
     pub tokens: u64,
     /// Micro-dollars so far.
     pub micros: u64,
+}
+
+impl Summary {
+    /// Whether somebody could go on with the run at that time, without mail for it.
+    #[must_use]
+    pub fn can_go_on(&self, at: Millis) -> bool {
+        self.ending.is_none() && (self.waiting.is_none() || self.wake_at.is_some_and(|wake| wake <= at))
+    }
 }
 
 /// Longest goal, in characters, that a summary shows.

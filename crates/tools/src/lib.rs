@@ -21,6 +21,7 @@ mod output;
 mod program;
 mod registry;
 pub mod restore;
+mod rules;
 mod schema;
 mod workspace;
 
@@ -37,6 +38,7 @@ use serde_json::Value;
 pub use output::{OUTPUT_MAX, cap_output};
 pub use program::UNSANDBOXED_WARNING;
 pub use registry::{BadTools, Registry};
+pub use rules::Setting;
 pub use workspace::{
     BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
     Workspace, copy_tree,
@@ -74,6 +76,8 @@ pub struct PreparedWrite {
     pub before: Option<Vec<u8>>,
     /// The content after.
     pub after: Vec<u8>,
+    /// The topmost folder that would be made for it; `None` when its folder is there.
+    pub new_folder: Option<String>,
 }
 
 /// What a call knows of its surroundings.

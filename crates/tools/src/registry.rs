@@ -12,6 +12,7 @@ use crate::Tool;
 use crate::arguments;
 use crate::files::BuiltIn;
 use crate::program::{CommandCall, command_spec};
+use crate::rules::{Rules, Setting, UnderRules};
 use crate::schema::{Misfit, Schema};
 
 /// Most misfits a model is told at once.
@@ -57,6 +58,18 @@ pub enum BadTools {
         /// The tool.
         name: ToolName,
     },
+    /// A task that loosens what a tool declares.
+    #[error("the task sets `{setting}` of {name} to {asked}, which is looser than its own {own}")]
+    Looser {
+        /// The tool.
+        name: ToolName,
+        /// Which rule.
+        setting: Setting,
+        /// What the tool declares.
+        own: String,
+        /// What the task asks for.
+        asked: String,
+    },
     /// A schema that is none.
     #[error("the schema of {name} cannot be used: {message}")]
     Schema {
@@ -78,6 +91,15 @@ impl BadTools {
             Self::Shadows { .. } => "choose another name, or drop the `command` to use the built-in tool",
             Self::NoProgram { .. } => "write the program and its arguments as a list",
             Self::NoTime { .. } => "set a time limit above zero, or leave it out",
+            Self::Looser { setting: Setting::Consent, .. } => {
+                "leave `consent` out; for calls without a person, give the task a `command` of its own"
+            }
+            Self::Looser { setting: Setting::Repeat, .. } => {
+                "leave `repeat` out, or choose a stricter one: \"freely\" < \"with-same-key\" < \"never\""
+            }
+            Self::Looser { setting: Setting::Timeout, .. } => {
+                "leave `timeout_seconds` out or choose a shorter one; a `command` of the task's own may take longer"
+            }
             Self::Schema { .. } => "correct the schema; references may only point into the schema itself",
         }
     }
@@ -105,16 +127,40 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// The tools a task chose, with its own rules applied.
+    /// The tools a task chose: built-in ones and its own commands.
     pub fn new(choices: &[ToolChoice]) -> Result<Self, BadTools> {
+        Self::with_own(choices, &[])
+    }
+
+    /// The tools a task chose, among them those of the library's user. What they
+    /// declare may be tightened by the task, never loosened.
+    pub fn with_own(choices: &[ToolChoice], own: &[Arc<dyn Tool>]) -> Result<Self, BadTools> {
+        Self::build(choices, own, Rules::Chosen)
+    }
+
+    /// The same tools, by the rules a run was submitted with: they hold as long
+    /// as the run does.
+    pub fn as_submitted(
+        choices: &[ToolChoice],
+        own: &[Arc<dyn Tool>],
+        specs: &[ToolSpec],
+    ) -> Result<Self, BadTools> {
+        Self::build(choices, own, Rules::Submitted(specs))
+    }
+
+    fn build(choices: &[ToolChoice], own: &[Arc<dyn Tool>], rules: Rules<'_>) -> Result<Self, BadTools> {
         let mut registry = Self::default();
         for choice in choices {
-            registry.add(chosen(choice)?)?;
+            let named = |tool: &&Arc<dyn Tool>| tool.spec().name.as_str() == choice.name;
+            registry.add(match own.iter().find(named).filter(|_| choice.command.is_none()) {
+                Some(tool) => UnderRules::put(tool, rules.of_declared(tool.spec().clone(), choice)?),
+                None => chosen(choice, rules)?,
+            })?;
         }
         Ok(registry)
     }
 
-    /// Adds a tool of the library's user.
+    /// Adds a tool of the library's user, by its own rules.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), BadTools> {
         let spec = tool.spec();
         if self.get(spec.name.as_str()).is_some() {
@@ -176,7 +222,7 @@ impl Registry {
     }
 }
 
-fn chosen(choice: &ToolChoice) -> Result<Arc<dyn Tool>, BadTools> {
+fn chosen(choice: &ToolChoice, rules: Rules<'_>) -> Result<Arc<dyn Tool>, BadTools> {
     let name = ToolName::parse(&choice.name)?;
     let built_in = BuiltIn::named(&choice.name);
     let Some(command) = &choice.command else {
@@ -184,7 +230,7 @@ fn chosen(choice: &ToolChoice) -> Result<Arc<dyn Tool>, BadTools> {
             name: choice.name.clone(),
             nearest: nearest(&choice.name, &BuiltIn::names()).map(str::to_owned),
         })?;
-        return Ok(built_in.tool(overridden(built_in.spec(name), choice)));
+        return Ok(built_in.tool(rules.of_built_in(built_in.spec(name), choice)?));
     };
     if built_in.is_some() {
         return Err(BadTools::Shadows { name });
@@ -195,15 +241,8 @@ fn chosen(choice: &ToolChoice) -> Result<Arc<dyn Tool>, BadTools> {
     if command.probe.as_ref().is_some_and(Vec::is_empty) {
         return Err(BadTools::NoProgram { name, what: "probe" });
     }
-    let spec = overridden(command_spec(name, command), choice);
+    let spec = rules.of_command(command_spec(name, command), choice);
     Ok(Arc::new(CommandCall::new(spec, command)))
-}
-
-fn overridden(mut spec: ToolSpec, choice: &ToolChoice) -> ToolSpec {
-    spec.consent = choice.consent.unwrap_or(spec.consent);
-    spec.repeat = choice.repeat.unwrap_or(spec.repeat);
-    spec.timeout_ms = choice.timeout_ms.unwrap_or(spec.timeout_ms);
-    spec
 }
 
 /// The name that was probably meant, if any comes near.

@@ -1,8 +1,9 @@
-//! Undo of one write: the file is put back as it was before the call.
+//! Undo of one write: the file is put back as it was before the call, and folders
+//! that were made for it go with it.
 //!
 //! Declarative and idempotent: what is done depends only on how the file looks
 //! now, so an undo that was interrupted is simply made again. A file somebody
-//! else changed since is never touched.
+//! else changed since is never touched, and a folder that is not empty stays.
 
 use bowline_core::event::RestoreOutcome;
 use bowline_core::message::Payload;
@@ -21,10 +22,18 @@ pub async fn restore(workspace: &Workspace, image: &FileImage, before: Option<&[
     let (workspace, image) = (workspace.clone(), image.clone());
     let before = before.map(<[u8]>::to_vec);
     let limit = background::FILE_WORK_MAX;
-    let work = move |_: &background::StopFlag| put_back(&workspace, &image, before.as_deref());
+    let work = move |_: &background::StopFlag| {
+        let outcome = put_back(&workspace, &image, before.as_deref())?;
+        match outcome {
+            RestoreOutcome::Restored | RestoreOutcome::AlreadyAsBefore => {
+                remove_new_folders(&workspace, &image)?;
+            }
+            RestoreOutcome::ChangedSince | RestoreOutcome::Failed(_) => {}
+        }
+        Ok(outcome)
+    };
     match background::run(limit, work).await {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(error)) => RestoreOutcome::Failed(error.to_string()),
+        Ok(outcome) => outcome.unwrap_or_else(|error: PathError| RestoreOutcome::Failed(error.to_string())),
         Err(not_done) => RestoreOutcome::Failed(not_done.message(limit)),
     }
 }
@@ -61,4 +70,22 @@ fn put_back(
         None => place.remove()?,
     }
     Ok(RestoreOutcome::Restored)
+}
+
+/// Removes the folders that were made for the file, from the nearest up, as long
+/// as they are empty.
+fn remove_new_folders(workspace: &Workspace, image: &FileImage) -> Result<(), PathError> {
+    let (Some(topmost), None) = (&image.new_folder, &image.before) else { return Ok(()) };
+    let path = workspace.resolve(&image.path)?;
+    if !path.folders().any(|folder| folder.as_str() == topmost) {
+        return Err(PathError::Outside { path: topmost.clone() });
+    }
+    for folder in path.folders() {
+        // Where even its own folder is missing, it is gone as well.
+        let place = workspace.place(&folder, MissingParents::Leave)?;
+        if !place.map_or(Ok(true), |place| place.remove_empty_folder())? || folder.as_str() == topmost {
+            break;
+        }
+    }
+    Ok(())
 }

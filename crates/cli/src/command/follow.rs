@@ -6,7 +6,7 @@ use std::time::Duration;
 use bowline::{Engine, Observation, Seen, fold, history};
 use bowline_core::id::RunId;
 use bowline_core::run::Run;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use crate::clock;
 use crate::render::progress::Progress;
@@ -34,12 +34,24 @@ pub(crate) async fn while_working<T>(
             _ = redraw.tick() => progress.tick(clock::now()),
         }
     };
+    loop {
+        match observations.try_recv() {
+            Ok(observation) => take(engine, progress, observation).await,
+            Err(TryRecvError::Lagged(_)) => {}
+            Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+        }
+    }
     catch_up_all(engine, progress).await;
     outcome
 }
 
 async fn take(engine: &Engine, progress: &mut Progress, observation: Observation) {
-    let Observation { run, seen: Seen::Event { seq, at, event } } = observation else { return };
+    let Observation { run, seen } = observation;
+    let (seq, at, event) = match seen {
+        Seen::Event { seq, at, event } => (seq, at, event),
+        Seen::State { seq, sha256 } => return progress.state(&run, seq, sha256),
+        Seen::Words { .. } => return,
+    };
     match progress.next(&run) {
         // Found by working off: shown from here on.
         None => progress.begin(&run, seq, state_before(engine, &run, seq).await),

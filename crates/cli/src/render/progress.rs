@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use bowline_core::event::Event;
 use bowline_core::id::{Millis, RunId};
+use bowline_core::provenance::Digest;
 use bowline_core::run::Run;
 use bowline_core::view;
 use serde_json::json;
@@ -80,6 +81,13 @@ impl Progress {
                 self.screen.json(&json!({ "run": id, "seq": seq, "at": at, "event": event }));
             }
             (Detail::Events, false) => self.print(id, since, event),
+        }
+    }
+
+    /// Tells machines the hash of the state a worker works from.
+    pub(crate) fn state(&self, id: &RunId, seq: u64, sha256: Digest) {
+        if self.detail == Detail::Events && self.screen.is_json() {
+            self.screen.json(&json!({ "run": id, "seq": seq, "state": sha256 }));
         }
     }
 

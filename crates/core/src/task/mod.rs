@@ -165,13 +165,13 @@ pub struct ToolChoice {
     /// A tool of the task's own; `None`: one of the built-in tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandTool>,
-    /// Overrides the tool's own rule.
+    /// Whether a person is asked, where the tool leaves that to the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
-    /// Overrides the tool's own rule.
+    /// What may be done in doubt; never looser than the tool's own rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
-    /// Overrides the tool's own time limit.
+    /// How long a call may take, where the tool leaves that to the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }

@@ -80,7 +80,7 @@ impl Model for Scripted {
     }
 
     fn estimate_micros(&self, input_tokens: u64, output_tokens: u64) -> u64 {
-        self.script.price.cost(input_tokens, output_tokens)
+        self.script.price.of(input_tokens, output_tokens)
     }
 }
 
@@ -111,7 +111,7 @@ impl Scripted {
         Answer {
             stop: reply.stop,
             usage,
-            micros: self.script.price.cost(usage.input, usage.output),
+            micros: self.script.price.of(usage.input, usage.output),
             text: reply.text.clone(),
             calls: reply.calls.clone(),
         }

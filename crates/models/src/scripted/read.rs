@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bowline_core::budget::Price;
 use bowline_core::message::{Stop, Usage};
 use serde_json::{Map, Value};
 
 use super::expect::Expect;
-use super::script::{BadScript, Failing, Price, Script, ScriptedReply, Stall, VERSION};
+use super::script::{BadScript, Failing, Script, ScriptedReply, Stall, VERSION};
 use crate::SaidCall;
 
 const SCRIPT_KEYS: &[&str] = &["script", "usage", "price", "conversations"];
@@ -212,8 +213,9 @@ fn usage(value: &Value, place: &str) -> Read<Usage> {
 
 fn price(value: &Value) -> Read<Price> {
     let fields = Fields::new(value, "price", PRICE_KEYS)?;
-    let micros = |key| fields.number(key).map(Option::unwrap_or_default);
-    Ok(Price { input: micros("input")?, output: micros("output")? })
+    // A script names micro-dollars for one token, a price those for a million.
+    let per_million = |key| fields.number(key).map(|micros| micros.unwrap_or(0).saturating_mul(1_000_000));
+    Ok(Price { input: per_million("input")?, output: per_million("output")? })
 }
 
 /// A map whose keys have all been checked, and where it stands.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bowline_core::budget::Price;
 use bowline_core::message::{Stop, Usage};
 use serde_json::Value;
 
@@ -77,20 +78,6 @@ fn suggestion(nearest: Option<&str>, known: &[&str]) -> String {
     match nearest {
         Some(nearest) => format!(", did you mean `{nearest}`?"),
         None => format!("; the keys are {}", known.join(", ")),
-    }
-}
-
-/// What tokens cost, in micro-dollars each.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Price {
-    pub(super) input: u64,
-    pub(super) output: u64,
-}
-
-impl Price {
-    pub(super) fn cost(self, input_tokens: u64, output_tokens: u64) -> u64 {
-        let input = self.input.saturating_mul(input_tokens);
-        input.saturating_add(self.output.saturating_mul(output_tokens))
     }
 }
 

@@ -77,7 +77,7 @@ async fn a_run_that_fails_for_good_restores_what_it_wrote() {
     let world = World::new(json!({ "main": [
         { "calls": [
             { "tool": "write_file", "args": { "path": "kept.txt", "content": "changed" } },
-            { "tool": "write_file", "args": { "path": "new.txt", "content": "new" } },
+            { "tool": "write_file", "args": { "path": "made/deep/new.txt", "content": "new" } },
             { "tool": "write_file", "args": { "path": "kept.txt", "content": "changed again" } },
         ] },
         { "expect": { "answers": 3 }, "say": "done" },
@@ -92,7 +92,7 @@ async fn a_run_that_fails_for_good_restores_what_it_wrote() {
     let Stopped::Ended(Ending::Failed { why, .. }) = stopped else { panic!("{stopped:?}") };
     assert_eq!(why, FailReason::RepairsExhausted { rounds: 0 });
     assert_eq!(world.read("kept.txt"), "before");
-    assert!(!world.project().join("new.txt").exists());
+    assert!(!world.project().join("made").exists(), "the folders went with the file");
 }
 
 #[tokio::test]

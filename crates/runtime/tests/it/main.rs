@@ -7,6 +7,8 @@
     reason = "tests fail by panicking"
 )]
 
+mod expiry;
 mod golden;
 mod loop_end_to_end;
+mod own_tools;
 mod world;

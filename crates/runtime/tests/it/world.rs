@@ -9,7 +9,7 @@ use bowline::core::task::{self, Task};
 use bowline::models::scripted::{Script, Scripted};
 use bowline::models::{Model, OpenModelError};
 use bowline::store::{MemoryStore, RunStore};
-use bowline::{Engine, ModelSource, Patience, history};
+use bowline::{Engine, EngineBuilder, ModelSource, Patience, history};
 use serde_json::{Value, json};
 
 /// Where a test takes place.
@@ -29,10 +29,14 @@ impl ModelSource for OneScript {
 
 impl World {
     pub(crate) fn new(conversations: Value) -> Self {
+        Self::on(Arc::new(MemoryStore::default()), conversations)
+    }
+
+    pub(crate) fn on(store: Arc<dyn RunStore>, conversations: Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("project")).unwrap();
         let script = json!({ "script": 1, "conversations": conversations });
-        Self { folder, store: Arc::new(MemoryStore::default()), script }
+        Self { folder, store, script }
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -57,11 +61,14 @@ impl World {
     }
 
     pub(crate) fn engine(&self) -> Engine {
+        self.builder().build()
+    }
+
+    pub(crate) fn builder(&self) -> EngineBuilder {
         Engine::builder(self.store.clone())
             .home(self.folder.path())
             .models(Arc::new(OneScript(self.script.clone())))
             .patience(Patience::LeaveWhenWaiting)
-            .build()
     }
 
     pub(crate) async fn events(&self, run: &RunId) -> Vec<Event> {

@@ -135,6 +135,37 @@ pub(super) async fn ready_runs_are_unfinished_unowned_and_not_waiting(store: Sto
     Ok(())
 }
 
+pub(super) async fn a_waiting_run_is_ready_when_its_time_has_come(store: Store) -> Outcome {
+    let due = Millis(NOW.0 + 5);
+    for (name, wake_at) in [("for-ever", None), ("past-all-time", Some(Millis(u64::MAX))), ("due", Some(due))]
+    {
+        let mut fence = owned(&store, name).await?;
+        let mut waiting = waiting_batch();
+        waiting.summary.wake_at = wake_at;
+        store.append(&mut fence, waiting).await?;
+        store.release(&fence).await?;
+        let told = store.row(&fence.run).await?.summary.wake_at;
+        ensure!(told == wake_at, "{name} waits until {told:?}, not {wake_at:?}");
+    }
+    let early = store.claim_ready(&worker("v")?, 9, LEASE_MS, Millis(due.0 - 1)).await?;
+    ensure!(early.is_empty(), "{} runs were taken before their time", early.len());
+    let taken = store.claim_ready(&worker("v")?, 9, LEASE_MS, due).await?;
+    let names: Vec<&str> = taken.iter().map(|claimed| claimed.fence.run.as_str()).collect();
+    ensure!(names == ["due"], "ready: {names:?}");
+    // It waits again, for longer, and then for nobody.
+    let mut fence = taken.into_iter().next().ok_or_else(|| Broken("nothing taken".to_owned()))?.fence;
+    let mut longer = waiting_batch();
+    longer.summary.wake_at = Some(LATER);
+    store.append(&mut fence, longer).await?;
+    store.release(&fence).await?;
+    ensure!(store.claim_ready(&worker("v")?, 9, LEASE_MS, due).await?.is_empty(), "taken at its old time");
+    let mut fence = store.claim(&fence.run, &worker("v")?, LEASE_MS, due).await?.fence;
+    store.append(&mut fence, batch(&["an answer"])).await?;
+    store.release(&fence).await?;
+    ensure!(store.claim_ready(&worker("v")?, 9, LEASE_MS, due).await?.len() == 1, "it waits for nobody");
+    Ok(())
+}
+
 pub(super) async fn ready_runs_come_oldest_first_and_no_more_than_asked_for(store: Store) -> Outcome {
     for name in ["c", "a", "b"] {
         submitted(&store, name).await?;

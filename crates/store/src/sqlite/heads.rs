@@ -35,6 +35,7 @@ pub(super) struct Head {
 struct Shown {
     phase: String,
     waiting: Option<String>,
+    wake_at: Option<Millis>,
     ending: Option<EndingKind>,
 }
 
@@ -54,15 +55,16 @@ impl Head {
     pub(super) fn row_is_due(&self, summary: &Summary) -> bool {
         self.since + 1 >= ROW_EVERY
             || self.shown.as_ref().is_none_or(|shown| {
-                (shown.ending, &shown.waiting, &shown.phase)
-                    != (summary.ending, &summary.waiting, &summary.phase)
+                (shown.ending, &shown.waiting, shown.wake_at, &shown.phase)
+                    != (summary.ending, &summary.waiting, summary.wake_at, &summary.phase)
             })
     }
 
     /// The row shows `summary`.
     pub(super) fn row_written(&mut self, summary: &Summary) {
-        let Summary { phase, waiting, ending, .. } = summary;
-        self.shown = Some(Shown { phase: phase.clone(), waiting: waiting.clone(), ending: *ending });
+        let Summary { phase, waiting, wake_at, ending, .. } = summary;
+        let (phase, waiting) = (phase.clone(), waiting.clone());
+        self.shown = Some(Shown { phase, waiting, wake_at: *wake_at, ending: *ending });
         (self.since, self.unwritten) = (0, None);
     }
 

@@ -102,7 +102,7 @@ pub(super) fn ready(
 ) -> Result<Vec<(i64, RunId)>, StoreError> {
     let sql = "SELECT key, id FROM runs WHERE ended = 0 AND key > ?1
                AND (worker IS NULL OR lease <= ?2)
-               AND (waiting = 0 OR EXISTS (SELECT 1 FROM mailbox WHERE run = runs.key AND consumed = 0))
+               AND (waiting <= ?2 OR EXISTS (SELECT 1 FROM mailbox WHERE run = runs.key AND consumed = 0))
                ORDER BY key LIMIT ?3";
     collect(conn, "look for runs", sql, params![after, moment(at), limit(max)], |row| {
         let run = rows::run_id(row, 1)?;

@@ -1,8 +1,8 @@
 //! Rows into values. A column that is not what it should be is damage, with a
 //! name; nothing here panics and nothing is guessed.
 //!
-//! SQLite's integers are signed. Times and lengths keep their bits; only a
-//! lease, which is compared inside SQL, is cut to the signed range.
+//! SQLite's integers are signed. Times and lengths keep their bits; only what is
+//! compared inside SQL, a lease and the end of a wait, is cut to the signed range.
 
 use bowline_core::id::{Millis, RunId, WorkerId};
 use bowline_core::journal::{BadRecord, Record};
@@ -12,7 +12,7 @@ use rusqlite::types::FromSql;
 
 use super::schema::PIECE_BYTES;
 use crate::chain::{Counted, Place};
-use crate::{Mail, RunRow, SignalId, StoreError};
+use crate::{Mail, RunRow, SignalId, StoreError, Summary};
 
 /// Columns of [`run_row`], in its order.
 pub(super) const RUN_COLUMNS: &str =
@@ -44,6 +44,16 @@ pub(super) fn signed(number: u64) -> i64 {
 /// A moment that SQL compares, cut to what it can hold.
 pub(super) fn moment(at: Millis) -> i64 {
     i64::try_from(at.0).unwrap_or(i64::MAX)
+}
+
+/// Until when a run waits for a person, as SQL compares it: zero is not at all,
+/// and it is for ever where no time is known.
+pub(super) fn waiting(summary: &Summary) -> i64 {
+    match (&summary.waiting, summary.wake_at) {
+        (None, _) => 0,
+        (Some(_), None) => i64::MAX,
+        (Some(_), Some(until)) => moment(until).max(1),
+    }
 }
 
 /// At most this many rows.

@@ -76,12 +76,12 @@ pub(super) async fn prepare(
     let work = move |_: &background::StopFlag| {
         let path = workspace.resolve(&path).map_err(in_words)?;
         let place = workspace.place(&path, MissingParents::Leave).map_err(in_words)?;
-        let before = match place {
-            Some(place) => place.current().map_err(in_words)?.map(|current| current.bytes),
-            None => None,
+        let (before, new_folder) = match place {
+            Some(place) => (place.current().map_err(in_words)?.map(|current| current.bytes), None),
+            None => (None, workspace.first_missing_folder(&path).map_err(in_words)?),
         };
         let after = within_cap(change(before.as_deref())?)?;
-        Ok(PreparedWrite { path: path.as_str().to_owned(), before, after })
+        Ok(PreparedWrite { path: path.as_str().to_owned(), before, after, new_folder })
     };
     background::run(ctx.timeout, work).await.map_err(|not_done| not_done.message(ctx.timeout))?
 }

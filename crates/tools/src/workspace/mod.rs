@@ -72,6 +72,17 @@ impl InsidePath {
     fn is_protected(&self) -> bool {
         self.0.split('/').any(is_protected)
     }
+
+    /// The folder it lies in; `None` for the workspace itself.
+    pub(crate) fn folder(&self) -> Option<Self> {
+        let parents = self.0.rsplit_once('/').map_or("", |(parents, _)| parents);
+        (!self.0.is_empty()).then(|| Self(parents.to_owned()))
+    }
+
+    /// Every folder it lies in below the workspace, the nearest first.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = Self> {
+        std::iter::successors(self.folder(), Self::folder).filter(|folder| !folder.0.is_empty())
+    }
 }
 
 impl Workspace {

@@ -106,6 +106,19 @@ impl Workspace {
         Ok(Some(Place { parent, name: name.to_owned(), path: path.0.clone() }))
     }
 
+    /// The topmost folder of a path that is not there. Blocks.
+    pub(crate) fn first_missing_folder(&self, path: &InsidePath) -> Result<Option<String>, PathError> {
+        let mut missing = None;
+        for folder in path.folders() {
+            match self.directory(&folder) {
+                Ok(_) => break,
+                Err(PathError::Missing { .. }) => missing = Some(folder.as_str().to_owned()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(missing)
+    }
+
     fn parent(
         &self,
         parents: &str,
@@ -182,6 +195,16 @@ impl Place {
         rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::empty())
             .map_err(|errno| self.error(errno))?;
         self.sync_directory()
+    }
+
+    /// Removes a folder if it is empty. False if it is in use, or no folder. Blocks.
+    pub(crate) fn remove_empty_folder(&self) -> Result<bool, PathError> {
+        match rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR) {
+            Ok(()) => self.sync_directory().map(|()| true),
+            Err(Errno::NOENT) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+            Err(errno) => Err(self.error(errno)),
+        }
     }
 
     fn write_temp(&self, name: &str, bytes: &[u8], mode: Option<Mode>) -> Result<(), PathError> {

@@ -121,5 +121,6 @@ fn image(prepared: &PreparedWrite) -> FileImage {
         path: prepared.path.clone(),
         before: prepared.before.clone().map(|bytes| Payload::keep_bytes(bytes, &mut Vec::new())),
         after: Digest::of(&prepared.after),
+        new_folder: prepared.new_folder.clone(),
     }
 }

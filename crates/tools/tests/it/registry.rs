@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use bowline_core::input::CallProblem;
+use bowline_core::event::Outcome;
+use bowline_core::id::ToolName;
+use bowline_core::input::{CallProblem, Returned};
 use bowline_core::task::ToolChoice;
-use bowline_core::tool::{Consent, Repeat, Touch};
-use bowline_tools::{BadTools, Registry};
-use serde_json::json;
+use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
+use bowline_tools::{BadTools, CallContext, Registry, Tool, ToolOutput};
+use serde_json::{Value, json};
 
-use crate::{choice, command_choice};
+use crate::{Yard, choice, command_choice};
 
 const ALL: [&str; 6] = ["read_file", "write_file", "edit_file", "list_files", "search_files", "run_command"];
 
@@ -48,26 +50,111 @@ fn the_built_in_tools_have_the_rules_they_are_known_for() {
     }
 }
 
+/// What a task asks of a tool, besides its name.
+fn asked(name: &str, consent: Consent, repeat: Repeat, timeout_ms: u64) -> ToolChoice {
+    ToolChoice { consent: Some(consent), repeat: Some(repeat), timeout_ms: Some(timeout_ms), ..choice(name) }
+}
+
+fn rules(spec: &ToolSpec) -> (Consent, Repeat, u64) {
+    (spec.consent, spec.repeat, spec.timeout_ms)
+}
+
 #[test]
-fn a_task_may_change_the_rules_and_a_command_starts_from_the_careful_ones() {
-    let changed = ToolChoice {
-        consent: Some(Consent::NotNeeded),
-        repeat: Some(Repeat::WithSameKey),
-        timeout_ms: Some(5),
-        ..choice("run_command")
-    };
-    let mut probing = command_choice("pay", &["pay"]);
-    probing.command.as_mut().unwrap().probe = Some(vec!["paid".to_owned()]);
-    let specs = Registry::new(&[changed, probing]).unwrap().specs();
-    assert_eq!(
-        (specs[0].consent, specs[0].repeat, specs[0].timeout_ms),
-        (Consent::NotNeeded, Repeat::WithSameKey, 5)
-    );
-    assert_eq!(
-        (specs[1].consent, specs[1].repeat, specs[1].timeout_ms),
-        (Consent::Ask, Repeat::Never, 30_000)
-    );
+fn a_task_sets_consent_and_time_of_a_built_in_tool_and_declares_the_rules_of_a_command() {
+    let file = asked("write_file", Consent::Ask, Repeat::Never, 5);
+    let tests = asked("run_command", Consent::NotNeeded, Repeat::Never, 600_000);
+    let mut careful = command_choice("pay", &["pay"]);
+    careful.command.as_mut().unwrap().probe = Some(vec!["paid".to_owned()]);
+    let command = command_choice("put", &["put"]).command;
+    let own = ToolChoice { command, ..asked("put", Consent::NotNeeded, Repeat::WithSameKey, 3_600_000) };
+    let specs = Registry::new(&[file, careful, own, tests]).unwrap().specs();
+    assert_eq!(rules(&specs[3]), (Consent::NotNeeded, Repeat::Never, 600_000));
+    assert_eq!(rules(&specs[0]), (Consent::Ask, Repeat::Never, 5));
+    assert_eq!(rules(&specs[1]), (Consent::Ask, Repeat::Never, 30_000));
+    assert_eq!(rules(&specs[2]), (Consent::NotNeeded, Repeat::WithSameKey, 3_600_000));
     assert!(specs[1].probes && specs[1].touch == Touch::Exec);
+}
+
+#[test]
+fn a_task_that_loosens_what_a_tool_declares_is_refused_by_tool_and_setting() {
+    let mine = own(Consent::Ask, Repeat::WithSameKey, 2_000);
+    for (choice, expected) in [
+        (
+            ToolChoice { repeat: Some(Repeat::WithSameKey), ..choice("run_command") },
+            "the task sets `repeat` of run_command to \"with-same-key\", which is looser than its own \"never\"",
+        ),
+        (
+            ToolChoice { consent: Some(Consent::NotNeeded), ..choice("mine") },
+            "the task sets `consent` of mine to \"not-needed\", which is looser than its own \"ask\"",
+        ),
+        (
+            ToolChoice { repeat: Some(Repeat::Freely), ..choice("mine") },
+            "the task sets `repeat` of mine to \"freely\", which is looser than its own \"with-same-key\"",
+        ),
+        (
+            ToolChoice { timeout_ms: Some(2_500), ..choice("mine") },
+            "the task sets `timeout_seconds` of mine to 2.5, which is looser than its own 2",
+        ),
+    ] {
+        let bad = Registry::with_own(&[choice], std::slice::from_ref(&mine)).unwrap_err();
+        assert_eq!(bad.to_string(), expected);
+        assert!(matches!(bad, BadTools::Looser { .. }) && bad.remedy().contains("leave `"), "{bad:?}");
+    }
+}
+
+#[test]
+fn a_task_tightens_a_tool_of_the_librarys_user_and_a_run_keeps_what_it_was_submitted_with() {
+    let loose = own(Consent::NotNeeded, Repeat::Freely, 2_000);
+    let choices = [choice("read_file"), asked("mine", Consent::Ask, Repeat::Never, 1_000)];
+    let specs = Registry::with_own(&choices, std::slice::from_ref(&loose)).unwrap().specs();
+    assert_eq!(rules(&specs[1]), (Consent::Ask, Repeat::Never, 1_000));
+    assert_eq!(specs[1].description, loose.spec().description);
+    // Declared more strictly since: the task's choice would be looser now.
+    let strict = own(Consent::Ask, Repeat::Never, 500);
+    assert!(Registry::with_own(&choices, std::slice::from_ref(&strict)).is_err());
+    let kept = Registry::as_submitted(&choices, &[strict], &specs).unwrap().specs();
+    assert_eq!(kept, specs);
+}
+
+#[tokio::test]
+async fn a_deadline_is_no_outcome_for_a_call_that_the_task_does_not_let_be_repeated() {
+    let yard = Yard::new();
+    let loose = own(Consent::NotNeeded, Repeat::Freely, 2_000);
+    for (repeat, how) in
+        [(Repeat::Freely, Returned::Known(Outcome::TimedOut)), (Repeat::Never, Returned::Unknown)]
+    {
+        let choice = ToolChoice { repeat: Some(repeat), ..choice("mine") };
+        let registry = Registry::with_own(&[choice], std::slice::from_ref(&loose)).unwrap();
+        let (tool, args) = registry.examine("mine", "{}").unwrap();
+        assert_eq!(tool.run(args, &yard.ctx()).await.how, how);
+    }
+}
+
+/// A tool of a library's user that never makes its deadline.
+struct Mine(ToolSpec);
+
+fn own(consent: Consent, repeat: Repeat, timeout_ms: u64) -> Arc<dyn Tool> {
+    Arc::new(Mine(ToolSpec {
+        name: ToolName::parse("mine").unwrap(),
+        description: "a tool of somebody's own".to_owned(),
+        schema: json!({"type": "object"}),
+        touch: Touch::Exec,
+        repeat,
+        consent,
+        probes: false,
+        timeout_ms,
+    }))
+}
+
+#[async_trait::async_trait]
+impl Tool for Mine {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    async fn run(&self, _args: Value, _ctx: &CallContext) -> ToolOutput {
+        ToolOutput::timed_out(self.0.repeat, "too late")
+    }
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn file(word: &str) -> Evidence {
 /// The file a call changes, which looks otherwise before and after.
 pub(super) fn image(path: &str) -> FileImage {
     let before = Some(Payload::inline("before"));
-    FileImage { path: path.into(), before, after: Digest::of(path.as_bytes()) }
+    FileImage { path: path.into(), before, after: Digest::of(path.as_bytes()), new_folder: None }
 }
 
 /// Reads `1 cut read(a): words`; the step is not looked at.
