@@ -12,6 +12,7 @@
 //!   remove, or forgives a stale epoch: the ledger records, the checker judges.
 //! - Ledger, tool and checker depend on no other crate of the workspace.
 
+pub mod chance;
 pub mod clock;
 pub mod kill;
 pub mod ledger;

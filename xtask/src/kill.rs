@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::metadata::cargo;
 
 /// Promises the harness breaks on purpose, each to be caught, before it counts.
-const SABOTAGES: [&str; 4] = ["pay-again", "lose-writes", "touch-file", "show-too-soon"];
+const SABOTAGES: [&str; 5] = ["pay-again", "lose-writes", "touch-file", "show-too-soon", "forge-checkpoint"];
 
 /// Kills in CI. The long gate asks for more: `cargo xtask kill --count 10000`.
 const CI_WORDS: [&str; 4] = ["--count", "500", "--seed", "1"];

@@ -4,13 +4,15 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::bowline::{Bowline, Ended, Errand, Finished};
-use super::chance::Chance;
 use super::error::KillError;
 use super::journal::{self, Question};
 use super::moment::Moment;
 use super::scenario::{Scenario, Stage, World};
-use super::{Crew, Violation};
+use super::{Crew, Violation, states};
+use crate::chance::Draw;
 use crate::ledger::wire::EntryKind;
 use crate::oracle::{self, ClientLine, ClientLog, Evidence, LedgerProcess, ToldEnding};
 
@@ -28,8 +30,10 @@ pub(super) struct Batch<'a> {
     number: u64,
     world: World,
     log: ClientLog,
-    chance: Chance,
+    chance: Draw,
     lives: Vec<Life>,
+    /// State hashes, as lines for the checker.
+    states: Vec<Value>,
     violations: Vec<Violation>,
 }
 
@@ -78,10 +82,11 @@ impl<'a> Batch<'a> {
             bowline: Bowline { program: crew.bowline.clone(), home: folder.join("home") },
             ledger: LedgerProcess::start(&crew.sim, &world.ledger)?,
             log: ClientLog::open(&folder.join("client.jsonl"))?,
-            chance: Chance::part(crew.seed, number),
+            chance: Draw::part(crew.seed, number),
             world,
             folder,
             lives: Vec::new(),
+            states: Vec::new(),
             violations: Vec::new(),
         })
     }
@@ -259,8 +264,12 @@ impl<'a> Batch<'a> {
             client: self.folder.join("client.jsonl"),
             ledger: self.ledger.file(),
             journal: self.folder.join("journal"),
-            states: None,
+            states: Some(self.folder.join("states.jsonl")),
         };
+        if let Some(path) = &evidence.states {
+            let lines: String = self.states.iter().map(|line| format!("{line}\n")).collect();
+            fs::write(path, lines).map_err(KillError::io(path))?;
+        }
         self.ledger.stop()?;
         let entries = oracle::read_ledger(&evidence.ledger)?.len() as u64;
         let verdict = oracle::check(&self.crew.checker, &evidence)?;
@@ -289,6 +298,13 @@ impl<'a> Batch<'a> {
                 self.violation("V1", format!("{}: {lost}", name(life)));
             }
         }
+        let states = states::of_run(&self.bowline, run, &life.printed, &notes)?;
+        let told = states.iter().filter(|line| line.get("state").is_some()).count() as u64;
+        if told == 0 {
+            self.violation("O10", format!("{}: no process told the state it worked from", name(life)));
+        }
+        self.states.extend(states);
+        self.crew.count(|tally| tally.states += told);
         let head = journal::head(&exported);
         let told = life.printed.iter().filter_map(|printed| journal::told_head(printed));
         for told in told.filter(|told| Some(told) != head.as_ref()) {
@@ -299,7 +315,7 @@ impl<'a> Batch<'a> {
         for file in wrong {
             self.violation("F1", format!("{}: {file}", name(life)));
         }
-        let shown = life.printed.iter().map(|printed| printed.lines().count() as u64).sum::<u64>();
+        let shown = life.printed.iter().map(|printed| journal::shown(printed)).sum::<u64>();
         self.crew.count(|tally| {
             tally.events += events.len() as u64;
             tally.shown += shown;

@@ -79,6 +79,16 @@ pub enum KillError {
         /// Which.
         name: &'static str,
     },
+    /// A forgery that the store did not take.
+    #[error("run {run} in {home} cannot be forged: {why}")]
+    NotForged {
+        /// Which run.
+        run: String,
+        /// Where.
+        home: PathBuf,
+        /// What the store said.
+        why: String,
+    },
     /// A worker of the harness broke down.
     #[error("a worker of the harness broke down")]
     Broken,
@@ -106,7 +116,9 @@ impl KillError {
                 "the store's thread or files have other names now, or strace writes otherwise: mend `moment`"
             }
             Self::NotHeld => "check that this user may trace processes (kernel.yama.ptrace_scope)",
-            Self::NoChance { .. } => "the scenario has changed: give the sabotage another moment",
+            Self::NoChance { .. } | Self::NotForged { .. } => {
+                "the scenario has changed: give the sabotage another moment"
+            }
             Self::Broken => "run it again with RUST_BACKTRACE=1",
         }
     }

@@ -84,6 +84,30 @@ pub fn run_of(printed: &str) -> Option<String> {
     printed.lines().find_map(|line| text(&serde_json::from_str(line).ok()?, "run"))
 }
 
+/// How many events a process showed.
+#[must_use]
+pub fn shown(printed: &str) -> u64 {
+    let is_event =
+        |line: &&str| serde_json::from_str::<Value>(line).is_ok_and(|line| line.get("event").is_some());
+    printed.lines().filter(is_event).count() as u64
+}
+
+/// The states a process told of: after which event, and their hash. A line that
+/// was cut by the kill was told to nobody.
+#[must_use]
+pub fn states(printed: &str) -> Vec<(u64, String)> {
+    let whole = printed.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let lines = whole.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter_map(|line| line.get("seq").and_then(Value::as_u64).zip(text(&line, "state"))).collect()
+}
+
+/// The hash of the state that `replay --json` came to.
+#[must_use]
+pub fn replayed(printed: &str) -> Option<String> {
+    let last: Value = serde_json::from_str(printed.lines().next_back()?).ok()?;
+    text(last.get("state")?, "digest")
+}
+
 /// What a process showed and the journal does not have: each is a line.
 ///
 /// The last line may be cut by the kill; a whole line was shown to somebody.
@@ -168,6 +192,17 @@ mod tests {
         let told =
             |ending: &str| told_head(&format!("{{\"seq\":1}}\n{{\"ending\":{ending},\"head\":\"bb\"}}\n"));
         assert_eq!((told("\"failed\""), told("null")), (Some("bb".into()), None));
+    }
+
+    #[test]
+    fn a_state_counts_if_its_line_is_whole_and_a_replay_tells_its_own_at_the_end() {
+        let printed =
+            "{\"seq\":1,\"event\":{\"a\":{}}}\n{\"seq\":3,\"state\":\"aa\"}\n{\"seq\":4,\"state\":\"bb\"}";
+        assert_eq!(states(printed), [(3, "aa".into())]);
+        assert_eq!(states(&format!("{printed}\n")), [(3, "aa".into()), (4, "bb".into())]);
+        let replay = "{\"seq\":1,\"event\":{}}\n{\"seq\":1,\"state\":{\"digest\":\"cc\"}}\n";
+        assert_eq!((replayed(replay), states(replay)), (Some("cc".into()), vec![]));
+        assert_eq!(replayed("{\"seq\":1,\"event\":{}}\n"), None);
     }
 
     #[test]

@@ -14,13 +14,14 @@
 mod attach;
 mod batch;
 pub mod bowline;
-pub mod chance;
 pub mod error;
+mod forge;
 pub mod journal;
 pub mod moment;
 pub mod options;
 pub mod sabotage;
 pub mod scenario;
+mod states;
 pub mod tally;
 
 use std::collections::BTreeMap;

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::chance::Chance;
 use super::scenario::Scenario;
+use crate::chance::Draw;
 
 /// What kind of moment it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -143,7 +143,7 @@ impl Moment {
     }
 
     /// A moment early in a process: while it recovers what another one left.
-    pub fn early(chance: &mut Chance) -> Self {
+    pub fn early(chance: &mut Draw) -> Self {
         let mut nth = |end: u64| u32::try_from(chance.below(end)).unwrap_or(0) + 1;
         match nth(8) {
             1 | 2 => Self::Entering(Call::Sync, nth(6)),
@@ -223,7 +223,7 @@ impl Deck {
             }
         }
         for (kind, moments) in &mut of_kind {
-            Chance::part(seed, *kind as u64).shuffle(moments);
+            Draw::part(seed, *kind as u64).shuffle(moments);
         }
         Self { of_kind, seed }
     }
@@ -250,7 +250,7 @@ impl Deck {
     }
 
     fn any_time(&self, run: u64) -> (Scenario, Moment) {
-        let mut chance = Chance::part(self.seed, 1_000 + run);
+        let mut chance = Draw::part(self.seed, 1_000 + run);
         let scenario = Scenario::any(&mut chance);
         (scenario, Moment::After(u32::try_from(chance.below(1_000)).unwrap_or(0)))
     }
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn early_moments_are_of_every_kind_and_count_from_one() {
-        let mut chance = Chance::new(1);
+        let mut chance = Draw::new(1);
         let drawn: Vec<_> = (0..200).map(|_| Moment::early(&mut chance)).collect();
         let kinds: BTreeSet<_> = drawn.iter().map(|moment| moment.kind()).collect();
         assert_eq!(kinds, BTreeSet::from(Kind::ALL));

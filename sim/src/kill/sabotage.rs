@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::batch::{Batch, Life};
 use super::error::KillError;
+use super::forge;
 use super::moment::{Call, Moment};
 use super::scenario::Scenario;
 use super::{Crew, Violation};
@@ -23,11 +24,14 @@ pub enum Sabotage {
     TouchFile,
     /// A process shows an event that its journal does not have.
     ShowTooSoon,
+    /// The store's checkpoint has forgotten what the run has used.
+    ForgeCheckpoint,
 }
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::PayAgain, Self::LoseWrites, Self::TouchFile, Self::ShowTooSoon];
+    pub const ALL: [Self; 5] =
+        [Self::PayAgain, Self::LoseWrites, Self::TouchFile, Self::ShowTooSoon, Self::ForgeCheckpoint];
 
     /// What people call it.
     #[must_use]
@@ -37,6 +41,7 @@ impl Sabotage {
             Self::LoseWrites => "lose-writes",
             Self::TouchFile => "touch-file",
             Self::ShowTooSoon => "show-too-soon",
+            Self::ForgeCheckpoint => "forge-checkpoint",
         }
     }
 
@@ -53,6 +58,7 @@ impl Sabotage {
             Self::PayAgain | Self::LoseWrites => "O3",
             Self::TouchFile => "F1",
             Self::ShowTooSoon => "V1",
+            Self::ForgeCheckpoint => "O10",
         }
     }
 
@@ -73,6 +79,15 @@ impl Sabotage {
                 let mut life = batch.begin(Scenario::Plan, None)?;
                 batch.go_on(&mut life)?;
                 life.pretend("{\"seq\":9999,\"event\":{\"ended\":{}}}\n");
+                batch.keep(life);
+            }
+            Self::ForgeCheckpoint => {
+                // Waits for a person, so there is a resume after the forgery.
+                let mut life = batch.begin(Scenario::Consent, None)?;
+                batch.start(&mut life, None)?;
+                let run = life.run.as_deref().ok_or(KillError::NoChance { name: self.word() })?;
+                forge::checkpoint(&batch.bowline.home, run)?;
+                batch.go_on(&mut life)?;
                 batch.keep(life);
             }
         }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::chance::Chance;
+use crate::chance::Draw;
 use crate::oracle::ToldEnding;
 
 /// Names and contents.
@@ -46,7 +46,7 @@ impl Scenario {
         [Self::Plan, Self::Repair, Self::Rollback, Self::Consent, Self::Doubt, Self::Crowd];
 
     /// One of them.
-    pub fn any(chance: &mut Chance) -> Self {
+    pub fn any(chance: &mut Draw) -> Self {
         let place = usize::try_from(chance.below(Self::ALL.len() as u64)).unwrap_or(0);
         Self::ALL.get(place).copied().unwrap_or(Self::Plan)
     }
@@ -267,7 +267,12 @@ fn read_below(folder: &Path, prefix: &str, found: &mut BTreeMap<String, Vec<u8>>
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
+            let files = found.len();
             read_below(&entry.path(), &format!("{name}/"), found)?;
+            if found.len() == files {
+                // Nobody expects an empty folder: it was left behind.
+                found.insert(format!("{name}/"), Vec::new());
+            }
         } else {
             found.insert(name, fs::read(entry.path())?);
         }

@@ -62,6 +62,8 @@ pub struct Tally {
     pub events: u64,
     /// Events that were shown by processes, each found in its journal.
     pub shown: u64,
+    /// States that processes told of, each compared with its replay.
+    pub states: u64,
     /// Batches that the checker passed.
     pub batches: u64,
 }
@@ -112,6 +114,7 @@ impl Tally {
         row("locked out", self.locked_out, "  tried again");
         row("ledger entries", self.entries, "");
         row("events", self.events, &format!("  {} shown, all kept", self.shown));
+        row("live states", self.states, "  each equal to its replay");
         row("verdicts", self.batches, "  of the checker, all clean");
         let rate = self.kills() * 10_000 / took_ms.max(1);
         row("seconds", took_ms / 1000, &format!("  {}.{} kills a second", rate / 10, rate % 10));

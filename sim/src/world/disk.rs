@@ -6,7 +6,7 @@ use bowline_core::task::Submission;
 use bowline_store::{Append, Fence, Letter, MemoryStore, RunStore};
 
 use super::bugs::Bug;
-use super::chance::Draw;
+use crate::chance::Draw;
 
 /// The store that survives, and how it came about.
 pub(super) struct Disk {

@@ -17,13 +17,13 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
 use super::bugs::Bug;
-use super::chance::{SeededChance, keyed};
 use super::model::SimModel;
 use super::plan::{Calling, Life};
 use super::state::{Alive, SimClock, World};
 use super::store::FaultyStore;
 use super::violation::Check;
 use super::{disk, people, tools};
+use crate::chance::{SeededChance, keyed};
 use crate::oracle::{ClientLine, ToldEnding};
 
 /// Virtual time after which a life without faults must be over.
@@ -265,15 +265,13 @@ async fn has_mail(alive: &Alive, run: &RunId, is_halted: bool) -> bool {
     mail.iter().any(|mail| !is_halted || matches!(mail.signal, Signal::Resume { .. }))
 }
 
-/// Works off the queue until this run has ended. Halted runs, and questions
-/// nobody answered, are not in the queue: they are asked for by name.
+/// Works off the queue until this run has ended. Only halted runs are not in the
+/// queue: they are asked for by name. Questions nobody answers are in it, once
+/// their time is over.
 async fn queue(alive: &Alive, engine: &Engine, run: &RunId) {
-    let mut quiet_since = alive.wall_ms();
     loop {
         match engine.work_off(AT_ONCE).await {
-            Ok(worked) if worked.is_empty() => {}
             Ok(worked) => {
-                quiet_since = alive.wall_ms();
                 for (id, outcome) in worked {
                     if let Err(error) = outcome {
                         trouble(alive, &id, &error);
@@ -286,11 +284,9 @@ async fn queue(alive: &Alive, engine: &Engine, run: &RunId) {
         let Ok(row) = store.row(run).await else { return };
         let is_halted = row.summary.ending == Some(EndingKind::Halted);
         let has_mail = has_mail(alive, run, is_halted).await;
-        let waits_long = alive.wall_ms() > quiet_since + 400_000;
-        if row.summary.ending.is_some() || waits_long {
+        if row.summary.ending.is_some() {
             let is_left = alive.world.lock().people.left.contains(run);
-            if !is_halted || has_mail || is_left || waits_long {
-                quiet_since = alive.wall_ms();
+            if !is_halted || has_mail || is_left {
                 match engine.run(run).await {
                     Ok(Stopped::Ended(ending)) if told(alive, run, &ending) || is_left => return,
                     Ok(_) => {}

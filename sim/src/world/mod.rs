@@ -15,7 +15,6 @@
 //! - No seeded bug is in the engine: each one is a seam that breaks its contract.
 
 mod bugs;
-mod chance;
 mod check;
 mod disk;
 mod drive;

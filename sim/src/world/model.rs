@@ -13,9 +13,9 @@ use bowline_core::task::Task;
 use bowline_models::{Answer, Model, ModelError, OpenModelError, Request, Said, SaidCall, Watcher};
 use serde_json::json;
 
-use super::chance::{Draw, keyed};
 use super::plan::Point;
 use super::state::Alive;
+use crate::chance::{Draw, keyed};
 
 /// Longer than any deadline in this world.
 const STALL: Duration = Duration::from_secs(3600);

@@ -4,7 +4,7 @@
 use bowline_core::task::{self, Task};
 use serde_json::{Value, json};
 
-use super::chance::Draw;
+use crate::chance::Draw;
 
 /// A place where a life can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -202,7 +202,7 @@ fn draw_task(draw: &mut Draw, index: u64, writes_files: bool, folder: &str) -> T
         tools.push("write_file");
     }
     let mut raw = json!({
-        "goal": format!("Settle the accounts, part {index} of {}", draw.next()),
+        "goal": format!("Settle the accounts, part {index} of {}", draw.draw()),
         "model": "simulated:any",
         "review": review,
         "tools": tools,

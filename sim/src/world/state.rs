@@ -21,12 +21,12 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::bugs::Bug;
-use super::chance::Draw;
 use super::disk::Disk;
 use super::outside::{Moment, Outside};
 use super::plan::{Crash, Life, Plan, Point};
 use super::trace::Trace;
 use super::violation::{Check, Violation};
+use crate::chance::Draw;
 use crate::oracle::ClientLine;
 
 /// Some day; the virtual clock counts from here.

@@ -28,10 +28,12 @@ fn files_that_are_changed_missing_or_left_behind_are_named() {
     assert_eq!(wrong(), Vec::<String>::new());
     fs::write(stage.workspace().join("old.txt"), "as it wa\n").unwrap();
     fs::write(stage.workspace().join("deep/extra.txt"), "").unwrap();
+    fs::create_dir_all(stage.workspace().join("deep/fresh/empty")).unwrap();
     fs::remove_file(stage.workspace().join("deep/keep.txt")).unwrap();
     let found = wrong();
-    assert_eq!(found.len(), 3, "{found:?}");
-    assert!(found[0].ends_with("keep.txt is missing") && found[2].ends_with("should not be there"));
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found[0].ends_with("keep.txt is missing") && found[2].ends_with("extra.txt should not be there"));
+    assert!(found[3].ends_with("deep/fresh/empty/ should not be there"), "{found:?}");
 }
 
 #[test]
