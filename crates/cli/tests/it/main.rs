@@ -7,10 +7,12 @@
 )]
 
 mod crash;
+mod full_disk;
 mod golden;
 mod journal;
 mod people;
 mod refused;
+mod terminal;
 mod working;
 
 use std::fs;

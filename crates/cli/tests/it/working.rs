@@ -61,12 +61,21 @@ fn every_line_of_json_is_an_object_with_its_run_and_the_last_says_how_it_ended()
     let lines = place.bowline(&["run", "task", "--json"]).ends(0).objects();
     let run = place.last();
     assert!(lines.iter().all(|line| line["run"] == run.as_str()), "{lines:?}");
-    let (last, events) = lines.split_last().unwrap();
+    let (last, lines) = lines.split_last().unwrap();
+    let (events, states): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.get("event").is_some());
     let numbers: Vec<u64> = events.iter().map(|line| line["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
     assert!(events[0]["event"]["submitted"].is_object() && events[0]["at"].is_u64());
     assert_eq!((&last["ending"], &last["exit"]), (&Value::from("committed"), &Value::from(0)));
     assert_eq!(last["head"].as_str().unwrap().len(), 64);
+    // The state the worker began with, and the one it left: a replay gives the same.
+    let seqs: Vec<_> = states.iter().map(|line| line["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, [1, events.len() as u64]);
+    for state in states {
+        let replay = ["replay", "last", "--to", &state["seq"].to_string(), "--json"];
+        let replayed = place.bowline(&replay).ends(0).objects().pop().unwrap();
+        assert_eq!(replayed["state"]["digest"], state["state"]);
+    }
 }
 
 #[test]
