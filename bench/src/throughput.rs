@@ -148,8 +148,15 @@ fn append(transition: u64) -> Result<Append> {
             sha256: None,
         };
         let usage = Usage { input: 1000, output: 50, ..Usage::default() };
-        let finished =
-            Event::StepFinished { step, stop: Stop::ToolUse, usage, micros: 0, text, calls: vec![call] };
+        let finished = Event::StepFinished {
+            step,
+            stop: Stop::ToolUse,
+            usage,
+            micros: 0,
+            text,
+            calls: vec![call],
+            heard: None,
+        };
         let started = Event::CallStarted {
             action,
             tool: ToolName::parse("look")?,
@@ -162,11 +169,27 @@ fn append(transition: u64) -> Result<Append> {
         };
         vec![finished, started]
     } else {
-        let finished =
-            Event::CallFinished { action, outcome: Outcome::Ok, output: text, full: None, duration_ms: 3 };
+        let finished = Event::CallFinished {
+            action,
+            outcome: Outcome::Ok,
+            output: text,
+            full: None,
+            duration_ms: 3,
+            trace: None,
+        };
         let purpose = Purpose::Act(SubtaskId::parse("main")?);
         let reserved = Cost { tokens: 5000, micros: 100 };
-        vec![finished, Event::StepStarted { step: step + 1, purpose, request: digest("request"), reserved }]
+        vec![
+            finished,
+            Event::StepStarted {
+                step: step + 1,
+                purpose,
+                request: digest("request"),
+                reserved,
+                notice: None,
+                last: None,
+            },
+        ]
     };
     let summary = Summary {
         goal: "Look up everything there is and say what it comes to".into(),

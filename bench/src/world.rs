@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
+use bowline::core::budget::Price;
 use bowline::core::id::{RunId, ToolName};
 use bowline::core::message::{Stop, Usage};
 use bowline::core::task::{self, Task};
@@ -105,8 +106,8 @@ impl Model for LoopModel {
         Ok(Answer { stop, usage, micros: 0, text, calls })
     }
 
-    fn estimate_micros(&self, _input_tokens: u64, _output_tokens: u64) -> u64 {
-        0
+    fn price(&self) -> Option<Price> {
+        Some(Price::FREE)
     }
 }
 
@@ -177,6 +178,7 @@ impl World {
             consent: Consent::NotNeeded,
             probes: false,
             timeout_ms: 60_000,
+            effect: None,
         };
         let model = LoopModel { shape, counts: self.counts.clone() };
         let tool = Look { spec, bytes: shape.bytes, counts: self.counts.clone() };

@@ -1,17 +1,29 @@
 """O9: what a run used, over all its incarnations, against what it was allowed."""
 
 # Limit word in `resumed.raised` → field of the submission's limits.
-RAISED = {"steps": "steps", "tool_calls": "tool_calls", "tokens": "tokens", "money": "micros"}
+RAISED = {"steps": "steps", "tool_calls": "tool_calls", "tokens": "tokens", "money": "micros", "repairs": "repairs"}
+COUNTED = ("steps", "tool_calls", "repairs", "tokens", "micros")
 # Nobody knows what these cost, so they are paid as reserved.
 PAID_AS_RESERVED = ("lost", "timed_out")
+
+
+def amount(written):
+    """A bound as a number: the word is more than any."""
+    return float("inf") if written == "unlimited" else written
+
+
+def place(tool):
+    """Where the bound of one tool is kept."""
+    return f"calls of {tool}"
 
 
 class Spend:
     """One run's use of its bounds."""
 
     def __init__(self, limits):
-        self.limits = dict(limits)
-        self.used = {"steps": 0, "tool_calls": 0, "repairs": 0, "tokens": 0, "micros": 0}
+        self.limits = {name: amount(limits[name]) for name in COUNTED}
+        self.limits |= {place(tool): amount(most) for tool, most in limits.get("tools", {}).items()}
+        self.used = dict.fromkeys(self.limits, 0)
         self.reserved = {}
         self.overbilled = {"tokens": 0, "micros": 0}
 
@@ -29,9 +41,10 @@ class Spend:
     def raise_limits(self, raised):
         """A person set limits higher."""
         for raise_ in raised:
-            name = RAISED.get(raise_["limit"])
-            if name:
-                self.limits[name] = max(self.limits[name], raise_["to"])
+            limit = raise_["limit"]
+            name = place(limit["tool"]) if isinstance(limit, dict) else RAISED.get(limit)
+            if name in self.limits:
+                self.limits[name] = max(self.limits[name], amount(raise_["to"]))
 
 
 def o9_bounds(world, report):
@@ -73,8 +86,10 @@ def _take(run, event, spend, report):
         cost = {name: reserved.get(name, 0) if paid else 0 for name in ("tokens", "micros")}
         spend.settle(body["step"], cost)
     elif event.kind == "call_started" and body["attempt"] == 1:
-        spend.used["tool_calls"] += 1
-        _within(run, event, "tool_calls", spend, report)
+        for name in ("tool_calls", place(body["tool"])):
+            if name in spend.used:
+                spend.used[name] += 1
+                _within(run, event, name, spend, report)
     elif event.kind == "repair_started":
         spend.used["repairs"] += 1
         _within(run, event, "repairs", spend, report)

@@ -243,6 +243,11 @@ class Doubt:
             self.violation(event, f"is refused while {self.state}")
         self.state = "done"
 
+    def _call_blocked(self, event):
+        if self.state != "idle":
+            self.violation(event, f"is blocked while {self.state}")
+        self.state = "done"
+
     def at_ending(self, event):
         """No run ends with an intent nobody was told about."""
         if self.state == "open":
@@ -291,7 +296,7 @@ class Batch:
                 self.waiting[f"a{body['step']}.{index}"] = self.conversation.get(body["step"])
         elif event.kind == "call_started" and body["action"] not in self.waiting:
             self.violation(event, f"starts {body['action']}, which no reply is waiting for")
-        elif event.kind in ("call_finished", "call_refused"):
+        elif event.kind in ("call_finished", "call_refused", "call_blocked"):
             self._answer(event)
         elif event.kind == "call_settled" and settlement_of(event) != "did_not_happen":
             self._answer(event)

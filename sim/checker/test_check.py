@@ -350,6 +350,17 @@ class Bounds(Case):
         run = Run(limits={**LIMITS, "tool_calls": 0}).claim(1).step(1, ("read", {})).start("a1.0", "read", {})
         self.bounded("holds 1 tool_calls", run.finish("a1.0").step(2).end())
 
+    def test_o9_catches_one_call_of_one_tool_too_many(self):
+        run = Run(limits={**LIMITS, "tools": {"read": 0}}).claim(1).step(1, ("read", {})).start("a1.0", "read", {})
+        self.bounded("holds 1 calls of read", run.finish("a1.0").step(2).end())
+
+    def test_o9_knows_what_was_raised_and_what_is_unlimited(self):
+        self.ledger = []
+        run = Run(limits={**LIMITS, "tools": {"read": 0}, "tokens": "unlimited", "steps": 1}).claim(1)
+        raised = [{"limit": {"tool": "read"}, "to": 1}, {"limit": "steps", "to": "unlimited"}, {"limit": "depth", "to": 4}]
+        run.append({"resumed": {"by": "ann", "raised": raised}}).step(1, ("read", {}), reserved=10**9)
+        self.passes(run.start("a1.0", "read", {}).finish("a1.0").step(2).end())
+
     def test_o9_catches_a_reservation_past_the_token_limit(self):
         self.bounded("holds 120 tokens", Run(limits={**LIMITS, "tokens": 110}).claim(1).step(1).step(2).end())
 

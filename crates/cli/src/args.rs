@@ -8,6 +8,8 @@ use bowline_core::provenance::Digest;
 use bowline_core::task::parse_raise;
 use clap::{ArgGroup, Args as Words, Parser, Subcommand};
 
+use crate::guard_args::GuardArgs;
+
 /// What `--help` says about exit codes.
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Write a task that runs as it is, to start from
     Init(InitArgs),
+    /// Guard an agent that is not ours: one JSON event a line in, one decision a line out
+    Guard(Box<GuardArgs>),
 }
 
 impl Command {
@@ -83,6 +87,7 @@ impl Command {
             Self::Audit(AuditCommand::Verify(args)) => args.json,
             Self::Export(args) => args.json,
             Self::Doctor(args) => args.json,
+            Self::Guard(args) => args.wants_json(),
             Self::Pause(_)
             | Self::Cancel(_)
             | Self::Approve(_)
@@ -129,7 +134,8 @@ pub(crate) struct RunArgs {
 pub(crate) struct ResumeArgs {
     /// The run; without it, every run that can go on
     pub(crate) run: Option<String>,
-    /// Set a limit higher first: steps, tool_calls, tokens, cost_usd, active_seconds
+    /// Set a limit higher first: steps, tool_calls, tokens, cost_usd, active_seconds, repairs,
+    /// repair_percent, repair_seconds, tree_steps, depth, agents_alive, agents, tools.NAME
     #[arg(long, value_name = "LIMIT=AMOUNT", value_parser = parse_raise, requires = "run")]
     pub(crate) raise: Vec<Raise>,
     #[command(flatten)]

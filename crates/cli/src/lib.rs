@@ -16,6 +16,7 @@ mod clock;
 mod command;
 mod error;
 mod exit;
+mod guard_args;
 mod home;
 mod interrupt;
 mod pick;

@@ -2,9 +2,9 @@
 //! says was done. Folded from the journal alone.
 
 use bowline::{EngineError, history};
-use bowline_core::event::Event;
+use bowline_core::event::{Ending, Event};
 use bowline_core::id::{Millis, RunId};
-use bowline_core::message::Payload;
+use bowline_core::message::{Content, Payload};
 use bowline_core::run::Run;
 use bowline_core::view::Provenance;
 use bowline_store::{RunRow, RunStore, StoreError};
@@ -21,7 +21,7 @@ pub(crate) struct Report {
     pub(crate) facts: Provenance,
     /// Every event, with number and time.
     pub(crate) events: Vec<(u64, Millis, Event)>,
-    /// What would be or was committed, as text.
+    /// What would be or was committed, or what there is so far, as text.
     pub(crate) output: Option<String>,
 }
 
@@ -40,12 +40,21 @@ impl Report {
             }
         }
         let run = state.ok_or_else(|| EngineError::NoBeginning { run: id.clone() })?;
-        let output = match &run.output {
+        let output = match best(&run) {
             Some(content) => Some(text(store, content).await?),
             None => None,
         };
         Ok(Self { row, run, facts, events, output })
     }
+}
+
+/// The partial work of a run that reached a limit, and else its output.
+fn best(run: &Run) -> Option<&Content> {
+    let partial = match run.ending() {
+        Some(Ending::Halted { report: Some(report), .. }) => report.partial.as_ref(),
+        Some(_) | None => None,
+    };
+    partial.or(run.output.as_ref())
 }
 
 /// Payloads as one text. Bytes that are no text are shown as such.

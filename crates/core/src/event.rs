@@ -10,16 +10,21 @@
 //! [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
+mod ending;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Cost, Limit};
-use crate::id::{ActionId, Millis, SubtaskId, ToolName, WorkerId};
+use crate::guard::{OutputTrace, ReplyTrace, Sketch, loops};
+use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
 use crate::message::{Call, Content, Message, Payload, Stop, Usage};
 use crate::plan::Plan;
 use crate::provenance::Digest;
 use crate::quality::{CheckResult, Diagnosis};
 use crate::task::Submission;
 use crate::tool::{FileImage, Repeat, Touch};
+
+pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, StopReason};
 
 /// Version of every phase contract below. Additive changes keep it.
 pub const CONTRACT: u16 = 1;
@@ -77,6 +82,13 @@ pub enum Event {
         request: Digest,
         /// Set aside until it is answered.
         reserved: Cost,
+        /// What the model is told first: what is left, that this is its last call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<String>,
+        /// Set when this is the last call a limit leaves: the model is offered no
+        /// tools and asked for a summary, and this is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<Box<Exhausted>>,
     },
     /// A model answered.
     StepFinished {
@@ -94,6 +106,9 @@ pub enum Event {
         /// What it asked for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<Call>,
+        /// What the guard remembers of a long text; a short one is looked at anew.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        heard: Option<Box<Heard>>,
     },
     /// A model did not answer, or nobody knows (then it is paid as reserved).
     StepFailed {
@@ -165,6 +180,34 @@ pub enum Event {
         full: Option<Payload>,
         /// How long it took.
         duration_ms: u64,
+        /// What the guard remembers of a long output; a short one is looked at anew.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trace: Option<Box<OutputTrace>>,
+    },
+    /// The guard kept a call from being made; the model gets what is known.
+    CallBlocked {
+        /// Which.
+        action: ActionId,
+        /// Why, and on what evidence.
+        why: Box<loops::Finding>,
+        /// The result it had before, if that is still known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        known: Option<Known>,
+    },
+    /// The model of a sub-task is told to change its strategy. Once.
+    StrategySwitched {
+        /// Whose conversation.
+        subtask: SubtaskId,
+        /// Why, and on what evidence.
+        why: Box<loops::Finding>,
+    },
+    /// A repair round gave nearly the same output with nearly the same diagnosis
+    /// as an earlier one.
+    RoundRepeated {
+        /// The verification round that failed again.
+        round: u32,
+        /// How many rounds before it the similar one was.
+        back: u32,
     },
     /// Nobody knows whether the call happened, and it must not be repeated.
     CallInDoubt {
@@ -242,6 +285,18 @@ pub enum Event {
         /// The new output.
         output: Content,
     },
+    /// 80 % of a limit is used. Once for each limit, and again after a raise.
+    LimitNear {
+        /// Which.
+        limit: Limit,
+        /// The run whose limit it is; `None`: the run's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<RunId>,
+        /// What is used, in the limit's own unit.
+        used: u64,
+        /// What may be.
+        allowed: u64,
+    },
     /// Nothing new is started; what is in flight comes home first.
     Stopping {
         /// What happens then.
@@ -304,6 +359,26 @@ pub struct Evidence {
     pub sha256: Digest,
 }
 
+/// What the guard remembers of a reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// For finding repetitions.
+    pub reply: ReplyTrace,
+    /// For comparing whole answers; only of replies that ask for nothing more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<Sketch>,
+}
+
+/// The result of an earlier call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// What the model read.
+    pub output: Payload,
+    /// Whether it was bad news.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
 /// What a model call is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -339,6 +414,18 @@ pub enum StepTrouble {
     Lost,
 }
 
+impl StepTrouble {
+    /// What a step that ended so costs, of what was set aside for it: nobody
+    /// knows what a lost one used, so it is paid in full.
+    #[must_use]
+    pub fn paid(self, reserved: Cost) -> Cost {
+        match self {
+            Self::Lost | Self::TimedOut => reserved,
+            Self::Transient | Self::RateLimited | Self::Permanent => Cost::default(),
+        }
+    }
+}
+
 /// Why a call was refused before it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -355,6 +442,8 @@ pub enum Refusal {
     Denied,
     /// The run was stopped before it could start.
     Cancelled,
+    /// No tools were offered: it was the last call, for a summary.
+    NotOffered,
 }
 
 /// What a person is asked about.
@@ -485,112 +574,4 @@ pub enum RestoreOutcome {
     ChangedSince,
     /// It could not be restored.
     Failed(String),
-}
-
-/// A limit set higher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Raise {
-    /// Which.
-    pub limit: Limit,
-    /// To what, in the limit's own unit (steps, calls, tokens, micro-dollars, ms).
-    pub to: u64,
-}
-
-/// How a run is over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// Checked and delivered. Final.
-    Committed {
-        /// The result.
-        output: Content,
-        /// Hash of the provenance record: canonical JSON that anybody can make
-        /// again from the records before this one.
-        provenance: Digest,
-    },
-    /// Given up, undone as far as the task asks. Final.
-    Failed {
-        /// Why.
-        why: FailReason,
-        /// The best output there was, if any.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        partial: Option<Content>,
-    },
-    /// Stopped with everything kept; only an explicit resume reopens it.
-    Halted {
-        /// Why.
-        why: HaltReason,
-    },
-}
-
-/// Why a run stops.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// For good.
-    Fail(FailReason),
-    /// Until somebody resumes it.
-    Halt(HaltReason),
-}
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailReason {
-    /// A named file could not be read.
-    EvidenceMissing {
-        /// Which.
-        path: String,
-        /// Why not.
-        message: String,
-    },
-    /// Still failing its checks after the last allowed repair.
-    RepairsExhausted {
-        /// How many there were.
-        rounds: u32,
-    },
-    /// Too many cut replies in a row.
-    Truncated {
-        /// How many.
-        in_a_row: u32,
-    },
-    /// The model would not do it.
-    ModelRefused {
-        /// What it said.
-        message: String,
-    },
-    /// A person rejected the output.
-    OutputDenied {
-        /// Who.
-        by: String,
-        /// Why.
-        reason: String,
-    },
-    /// Nobody answered in time whether the output may be committed.
-    ApprovalExpired,
-}
-
-/// Why a run halted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HaltReason {
-    /// A person cancelled it.
-    Cancelled {
-        /// Who.
-        by: String,
-    },
-    /// A bound was reached.
-    LimitReached {
-        /// Which.
-        limit: Limit,
-        /// What would have been used.
-        wanted: u64,
-        /// What was allowed.
-        allowed: u64,
-    },
-    /// The model cannot be reached or refuses to serve us.
-    ModelUnavailable {
-        /// The last thing it said.
-        message: String,
-    },
 }

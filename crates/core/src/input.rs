@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Allowance;
 use crate::event::{Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
+use crate::guard::OutputTrace;
 use crate::id::{ActionId, Millis, WorkerId};
 use crate::message::{Call, Payload, Stop, Usage};
 use crate::provenance::Digest;
@@ -18,13 +20,15 @@ pub struct Input {
     pub what: What,
     /// The process is about to stop: take note, start nothing.
     pub hold: bool,
+    /// What a tree of agents leaves to this run; `None` for a run that is alone.
+    pub allowance: Option<Allowance>,
 }
 
 impl Input {
     /// Something happened now, and new work may be started.
     #[must_use]
     pub fn at(now: Millis, what: What) -> Self {
-        Self { now, what, hold: false }
+        Self { now, what, hold: false, allowance: None }
     }
 }
 
@@ -176,6 +180,8 @@ pub struct CallResult {
     pub full: Option<Payload>,
     /// How long it took.
     pub duration_ms: u64,
+    /// What the guard remembers of the whole output, where `output` is not it.
+    pub trace: Option<Box<OutputTrace>>,
 }
 
 /// How a call came back.

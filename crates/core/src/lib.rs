@@ -17,6 +17,7 @@ pub mod append_list;
 pub mod budget;
 pub mod effect;
 pub mod event;
+pub mod guard;
 pub mod id;
 pub mod input;
 pub mod journal;

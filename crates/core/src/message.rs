@@ -169,6 +169,9 @@ pub enum Message {
         /// Whether it is bad news.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        /// What the model is told before the output, if anything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<str>>,
     },
 }
 

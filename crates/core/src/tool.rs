@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::guard::Effect;
 use crate::id::ToolName;
 use crate::message::Payload;
 use crate::provenance::Digest;
@@ -65,6 +66,9 @@ pub struct ToolSpec {
     pub probes: bool,
     /// After this long the call is ended.
     pub timeout_ms: u64,
+    /// What repeating a call means; `None`: judged by what it touches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
 }
 
 /// How a file looks before and after a call that writes it.

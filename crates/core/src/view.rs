@@ -4,14 +4,17 @@
 
 use std::collections::BTreeMap;
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Spend;
+use crate::budget::{Gauge, Limit, Spend, amount};
 use crate::event::{
     Ask, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement, Subject,
     Verdict,
 };
-use crate::id::{ActionId, Millis, RunId, ToolName};
+use crate::guard::loops;
+use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::Payload;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::{CheckOutcome, Diagnosis};
@@ -193,6 +196,9 @@ impl Provenance {
                 verdict: verdict.clone(),
             }),
             Event::Claimed { .. }
+            | Event::CallBlocked { .. }
+            | Event::StrategySwitched { .. }
+            | Event::RoundRepeated { .. }
             | Event::Decomposed { .. }
             | Event::SubtaskStarted { .. }
             | Event::StepFailed { .. }
@@ -204,6 +210,7 @@ impl Provenance {
             | Event::Verified { .. }
             | Event::RepairStarted { .. }
             | Event::Repaired { .. }
+            | Event::LimitNear { .. }
             | Event::Stopping { .. }
             | Event::RollbackStarted { .. }
             | Event::Restored { .. }
@@ -297,12 +304,7 @@ pub fn line(event: &Event) -> String {
             format!("retrieved: {}", names.join(", "))
         }
         Event::SubtaskStarted { subtask, .. } => format!("{subtask} begins"),
-        Event::StepStarted { step, purpose: Purpose::Act(id), .. } => {
-            format!("step {step}: asks the model ({id})")
-        }
-        Event::StepStarted { step, purpose: Purpose::Critique(_), .. } => {
-            format!("step {step}: asks the critic")
-        }
+        Event::StepStarted { step, purpose, last, .. } => step_line(*step, purpose, last.is_some()),
         Event::StepFinished { step, usage, calls, stop, .. } => {
             let wants: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
             let wants =
@@ -316,6 +318,9 @@ pub fn line(event: &Event) -> String {
         Event::CallRefused { action, why, message } => {
             format!("{action}: refused ({}): {}", refusal_word(*why), first_line(message))
         }
+        Event::CallBlocked { action, why, .. } => blocked_line(*action, why),
+        Event::StrategySwitched { subtask, why } => switched_line(subtask, why),
+        Event::RoundRepeated { round, back } => repeated_line(*round, *back),
         Event::ApprovalRequested { subject, binds, .. } => {
             format!("{subject}: waits for a person (content {})", binds.short())
         }
@@ -332,18 +337,7 @@ pub fn line(event: &Event) -> String {
         Event::CallFinished { action, outcome, duration_ms, .. } => {
             format!("{action}: {} in {duration_ms} ms", outcome_word(*outcome))
         }
-        Event::CallInDoubt { action, why, ask } => {
-            let why = match why {
-                Doubt::Crash => "the process died",
-                Doubt::Cancelled => "the run was cancelled",
-                Doubt::LostReply => "no reply came",
-            };
-            let ask = match ask {
-                Ask::Probe => "its probe is asked",
-                Ask::Person => "a person must decide",
-            };
-            format!("{action}: in doubt, {why}; {ask}")
-        }
+        Event::CallInDoubt { action, why, ask } => doubt_line(*action, *why, *ask),
         Event::CallSettled { action, settlement, by } => {
             let how = match settlement {
                 Settlement::Happened { .. } => "it happened",
@@ -369,6 +363,7 @@ pub fn line(event: &Event) -> String {
         Event::Diagnosed { diagnosis, .. } => format!("diagnosed: {}", first_line(&diagnosis.summary)),
         Event::RepairStarted { round } => format!("repair {round} begins"),
         Event::Repaired { round, .. } => format!("repair {round} done"),
+        Event::LimitNear { limit, of, used, allowed } => near_line(limit, of.as_ref(), (*used, *allowed)),
         Event::Stopping { .. } => "stopping".into(),
         Event::RollbackStarted { .. } => "rolling back".into(),
         Event::Restored { action, outcome } => match outcome {
@@ -382,6 +377,32 @@ pub fn line(event: &Event) -> String {
         Event::SignalRefused { by, why } => format!("{by} was refused: {why}"),
         Event::Ended { ending, .. } => ending_line(ending),
     }
+}
+
+fn doubt_line(action: ActionId, why: Doubt, ask: Ask) -> String {
+    let why = match why {
+        Doubt::Crash => "the process died",
+        Doubt::Cancelled => "the run was cancelled",
+        Doubt::LostReply => "no reply came",
+    };
+    let ask = match ask {
+        Ask::Probe => "its probe is asked",
+        Ask::Person => "a person must decide",
+    };
+    format!("{action}: in doubt, {why}; {ask}")
+}
+
+fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {
+    let last = if last { ", for a summary: it is the last call" } else { "" };
+    match purpose {
+        Purpose::Act(id) => format!("step {step}: asks the model ({id}){last}"),
+        Purpose::Critique(_) => format!("step {step}: asks the critic"),
+    }
+}
+
+fn near_line(limit: &Limit, of: Option<&RunId>, (used, allowed): (u64, u64)) -> String {
+    let gauge = Gauge { limit: limit.clone(), of: of.cloned(), used, allowed };
+    format!("budget nearly used up: {}", gauge_line(&gauge))
 }
 
 /// One line about an ending.
@@ -404,15 +425,104 @@ pub fn ending_line(ending: &Ending) -> String {
             FailReason::OutputDenied { by, reason } => format!("failed: output denied by {by}: {reason}"),
             FailReason::ApprovalExpired => "failed: nobody answered in time".into(),
         },
-        Ending::Halted { why } => match why {
+        Ending::Halted { why, .. } => match why {
             HaltReason::Cancelled { by } => format!("halted: cancelled by {by}"),
-            HaltReason::LimitReached { limit, wanted, allowed } => {
-                format!("halted: {} would be {wanted}, allowed are {allowed}", limit.word())
+            HaltReason::LimitReached(why) => {
+                let (wanted, allowed) = (amount(&why.limit, why.wanted), amount(&why.limit, why.allowed));
+                let of = why.of.as_ref().map_or(String::new(), |run| format!(" by run {run}"));
+                format!("halted: {} would be {wanted}, allowed{of} are {allowed}", why.limit.word())
             }
+            HaltReason::Looping(why) => format!("halted: going in circles: {}", finding_line(why)),
             HaltReason::ModelUnavailable { message } => {
                 format!("halted: the model is unavailable: {}", first_line(message))
             }
         },
+    }
+}
+
+fn blocked_line(action: ActionId, why: &loops::Finding) -> String {
+    format!("{action}: blocked, one call saved: {}", finding_line(why))
+}
+
+fn switched_line(subtask: &SubtaskId, why: &loops::Finding) -> String {
+    format!("{subtask}: told to change its strategy: {}", finding_line(why))
+}
+
+fn repeated_line(round: u32, back: u32) -> String {
+    format!("round {round}: output and diagnosis are nearly those of {back} rounds before")
+}
+
+/// What the guard found, on what evidence, and which setting changes it.
+#[must_use]
+pub fn finding_line(why: &loops::Finding) -> String {
+    let times = if why.times > 1 { format!(" ({} times)", why.times) } else { String::new() };
+    let mut line = format!("{}{times}", why.reason.words());
+    if why.evidence > 0 {
+        let trail = trail_words(&why.trail);
+        let _ = write!(line, "; evidence {} ({trail})", hundredths(i64::from(why.evidence)));
+    }
+    if !why.setting.is_empty() {
+        let _ = write!(line, "; set by guard.{}", why.setting.replace(", ", " and guard."));
+    }
+    line
+}
+
+/// The trail in groups: a reason, how often it came in a row, what it added up to.
+fn trail_words(trail: &[loops::Evidence]) -> String {
+    let groups = trail.chunk_by(|one, next| one.reason == next.reason);
+    let words = groups.filter_map(|group| {
+        let points: i64 = group.iter().map(|evidence| i64::from(evidence.points)).sum();
+        let times = if group.len() > 1 { format!(" {} times", group.len()) } else { String::new() };
+        let sign = if points > 0 { "+" } else { "" };
+        let reason = group.first()?.reason.words();
+        Some(format!("{reason}{times} {sign}{}", hundredths(points)))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn hundredths(points: i64) -> String {
+    let sign = if points < 0 { "-" } else { "" };
+    let points = points.unsigned_abs();
+    format!("{sign}{}.{:02}", points / 100, points % 100)
+}
+
+/// How much of a limit is used, in words.
+#[must_use]
+pub fn gauge_line(gauge: &Gauge) -> String {
+    let limit = &gauge.limit;
+    let (used, allowed) = (amount(limit, gauge.used), amount(limit, gauge.allowed));
+    let of = gauge.of.as_ref().map_or(String::new(), |run| format!(" of run {run} and those below it"));
+    match limit {
+        Limit::Money => format!("${used} of ${allowed}{of}"),
+        Limit::RepairShare => format!("{used} % of {allowed} % of the budget for repairs{of}"),
+        Limit::Tool(name) => format!("{used} of {allowed} calls of {name}{of}"),
+        Limit::Steps
+        | Limit::ToolCalls
+        | Limit::Tokens
+        | Limit::ActiveTime
+        | Limit::Repairs
+        | Limit::RepairTime
+        | Limit::TreeSteps
+        | Limit::Depth
+        | Limit::AgentsAlive
+        | Limit::Agents => format!("{used} of {allowed} {}{of}", unit(limit)),
+    }
+}
+
+fn unit(limit: &Limit) -> &'static str {
+    match limit {
+        Limit::Steps => "model calls",
+        Limit::ToolCalls | Limit::Tool(_) => "tool calls",
+        Limit::Tokens => "tokens",
+        Limit::Money => "dollars",
+        Limit::ActiveTime => "seconds of work",
+        Limit::Repairs => "repair rounds",
+        Limit::RepairShare => "percent",
+        Limit::RepairTime => "seconds of repair",
+        Limit::TreeSteps => "model calls of all agents",
+        Limit::Depth => "levels of agents",
+        Limit::AgentsAlive => "agents at once",
+        Limit::Agents => "agents",
     }
 }
 
@@ -448,5 +558,6 @@ fn refusal_word(why: Refusal) -> &'static str {
         Refusal::Unprepared => "cannot work",
         Refusal::Denied => "not allowed",
         Refusal::Cancelled => "cancelled",
+        Refusal::NotOffered => "no tools were offered",
     }
 }

@@ -41,8 +41,10 @@ async fn calls_have_ids_of_their_own(subject: &Subject) -> Result<(), String> {
     hold(answer.usage.input > 0 && answer.usage.output > 0, "usage is reported")?;
     hold(answer.usage.cached <= answer.usage.input, "cached tokens are part of the input")?;
     hold(heard.all() == answer.text, "the streamed pieces are the text")?;
-    let estimate = subject.model.estimate_micros(answer.usage.input, answer.usage.output);
-    hold(estimate >= answer.micros, "the estimate for the same tokens is not below the cost")
+    let price = subject.model.price().ok_or("broken promise: the price is known")?;
+    hold(price.of(&answer.usage) == answer.micros, "a reply costs what the price says")?;
+    let most = price.at_most(answer.usage.input, answer.usage.output);
+    hold(most >= answer.micros, "the most that so many tokens can cost is not below the cost")
 }
 
 async fn a_cut_reply_says_so(subject: &Subject) -> Result<(), String> {

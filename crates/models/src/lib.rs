@@ -16,6 +16,7 @@ pub mod scripted;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bowline_core::budget::Price;
 use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::id::RunId;
 use bowline_core::message::{Stop, Usage};
@@ -131,8 +132,9 @@ pub trait Model: Send + Sync {
     /// it streams, as far as the model streams at all.
     async fn call(&self, request: Request, watch: &dyn Watcher) -> Result<Answer, ModelError>;
 
-    /// An upper estimate, in micro-dollars, of a call with so many tokens: what is set aside for it.
-    fn estimate_micros(&self, input_tokens: u64, output_tokens: u64) -> u64;
+    /// What its tokens cost. [`Price::FREE`] for a model that costs nothing and
+    /// says so; `None` when nobody knows, which no run is started with.
+    fn price(&self) -> Option<Price>;
 }
 
 /// Sees text while it streams.

@@ -205,7 +205,7 @@ impl Desk {
     async fn take_in(&mut self, mut arrival: Arrival, mail: &[SignalId]) -> Result<bool, EngineError> {
         images::attach(&self.hands, &mut arrival).await?;
         let hold = *self.stop.borrow() || !self.claimed;
-        let input = Input { now: self.hands.clock.now(), what: arrival.what, hold };
+        let input = Input { hold, ..Input::at(self.hands.clock.now(), arrival.what) };
         let Ok(events) = decide(&self.run, &input) else { return Ok(false) };
         if events.is_empty() {
             return Ok(false);
@@ -322,7 +322,7 @@ fn broken_down(key: EffectKey) -> What {
         EffectKey::Prepare(action) => What::CallPrepared { action, image: Err(message()) },
         EffectKey::Tool(action, attempt) => {
             let (how, output) = (Returned::Unknown, Payload::inline(&message()));
-            let result = CallResult { how, output, full: None, duration_ms: 0 };
+            let result = CallResult { how, output, full: None, duration_ms: 0, trace: None };
             What::CallReturned { action, attempt, result }
         }
         EffectKey::Probe(action) => What::Probed { action, found: ProbeFinding::Unknown },

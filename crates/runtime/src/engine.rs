@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use bowline_core::budget::Price;
 use bowline_core::event::{Ending, Raise};
 use bowline_core::id::{RunId, WorkerId};
 use bowline_core::input::Signal;
@@ -197,11 +196,10 @@ impl Engine {
         inner.refuse_what_cannot_work(&task).await?;
         let model = inner.models.open(&task)?;
         let tools = Registry::with_own(&task.tools, &inner.tools)?.specs();
-        let price =
-            Price { input: model.estimate_micros(1_000_000, 0), output: model.estimate_micros(0, 1_000_000) };
+        let price = model.price().ok_or_else(|| unpriced(&task))?;
         let fingerprint = Submission::fingerprint_of(&task, &tools);
         let seed = inner.name();
-        let submission = Submission { task, tools, key, seed, price, fingerprint };
+        let submission = Submission { task, tools, key, seed, price, fingerprint, parent: None };
         loop {
             let id = RunId::from_chance(&draw::<12>(inner.chance.as_ref()));
             match inner.store.submit(&id, submission.clone(), inner.clock.now()).await {
@@ -471,6 +469,14 @@ impl Inner {
             clock: self.clock.clone(),
             hub: self.hub.clone(),
         })
+    }
+}
+
+/// A model whose price nobody knows is not free.
+fn unpriced(task: &Task) -> EngineError {
+    EngineError::Task {
+        what: format!("nobody knows what {} costs", task.model),
+        remedy: "state the model's price, or declare it free".into(),
     }
 }
 

@@ -9,9 +9,10 @@ use std::time::Duration;
 use bowline_core::append_list::AppendList;
 use bowline_core::effect::Effect;
 use bowline_core::event::{Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
+use bowline_core::guard::OutputTrace;
 use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
-use bowline_core::message::{Blob, Call, Content, Message, Payload};
+use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckHow, CheckOutcome};
 use bowline_core::tool::{FileImage, ToolSpec};
@@ -203,8 +204,10 @@ impl Hands {
         };
         let duration_ms = self.clock.now().since(started);
         let mut blobs = Vec::new();
+        let ok = how == Returned::Known(Outcome::Ok);
+        let trace = (text.len() > INLINE_MAX).then(|| Box::new(OutputTrace::of(&text, Some(ok))));
         let (output, full) = kept_output(text, &mut blobs);
-        let result = CallResult { how, output, full, duration_ms };
+        let result = CallResult { how, output, full, duration_ms, trace };
         Ok(Arrival { what: What::CallReturned { action, attempt, result }, blobs })
     }
 

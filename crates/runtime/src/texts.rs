@@ -97,13 +97,22 @@ impl Texts {
                     }
                     Said::Assistant { text, calls: asked }
                 }
-                Message::ToolResult { call, output, is_error } => Said::ToolResult {
+                Message::ToolResult { call, output, is_error, notice } => Said::ToolResult {
                     call: call.to_string(),
-                    output: self.text(output).await?,
+                    output: with_notice(notice.as_deref(), self.text(output).await?),
                     is_error: *is_error,
                 },
             });
         }
         Ok(said)
+    }
+}
+
+/// A result as the model reads it: first what it is told about it.
+fn with_notice(notice: Option<&str>, output: String) -> String {
+    match notice {
+        None => output,
+        Some(notice) if output.is_empty() => format!("[{notice}]"),
+        Some(notice) => format!("[{notice}]\n\n{output}"),
     }
 }

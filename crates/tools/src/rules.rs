@@ -70,6 +70,7 @@ impl Rules<'_> {
                 consent: choice.consent.unwrap_or(declared.consent),
                 repeat: tighter_repeat(&declared, choice)?,
                 timeout_ms: choice.timeout_ms.unwrap_or(declared.timeout_ms),
+                effect: choice.effect.or(declared.effect),
                 ..declared
             }),
             Self::Submitted(specs) => Ok(as_submitted(declared, specs)),
@@ -83,6 +84,7 @@ impl Rules<'_> {
                 consent: choice.consent.unwrap_or(careful.consent),
                 repeat: choice.repeat.unwrap_or(careful.repeat),
                 timeout_ms: choice.timeout_ms.unwrap_or(careful.timeout_ms),
+                effect: choice.effect.or(careful.effect),
                 ..careful
             },
             Self::Submitted(specs) => as_submitted(careful, specs),
@@ -93,7 +95,8 @@ impl Rules<'_> {
 fn as_submitted(declared: ToolSpec, specs: &[ToolSpec]) -> ToolSpec {
     match specs.iter().find(|spec| spec.name == declared.name) {
         Some(spec) => {
-            ToolSpec { consent: spec.consent, repeat: spec.repeat, timeout_ms: spec.timeout_ms, ..declared }
+            let ToolSpec { consent, repeat, timeout_ms, effect, .. } = *spec;
+            ToolSpec { consent, repeat, timeout_ms, effect, ..declared }
         }
         None => declared,
     }
@@ -116,7 +119,8 @@ fn tightened(declared: ToolSpec, choice: &ToolChoice) -> Result<ToolSpec, BadToo
     if timeout_ms > declared.timeout_ms {
         return looser(Setting::Timeout, seconds(declared.timeout_ms), seconds(timeout_ms));
     }
-    Ok(ToolSpec { consent, repeat, timeout_ms, ..declared })
+    let effect = choice.effect.or(declared.effect);
+    Ok(ToolSpec { consent, repeat, timeout_ms, effect, ..declared })
 }
 
 fn tighter_repeat(declared: &ToolSpec, choice: &ToolChoice) -> Result<Repeat, BadTools> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline::ModelSource;
+use bowline_core::budget::Price;
 use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::message::{Stop, Usage};
 use bowline_core::task::Task;
@@ -39,8 +40,8 @@ impl Model for SimModel {
         Ok(answer(self.0.world.seed(), self.0.world.plan.writes_files, &request))
     }
 
-    fn estimate_micros(&self, input_tokens: u64, output_tokens: u64) -> u64 {
-        (input_tokens * 2 + output_tokens * 10) / 1_000_000
+    fn price(&self) -> Option<Price> {
+        Some(Price { input: 2, output: 10, ..Price::FREE })
     }
 }
 

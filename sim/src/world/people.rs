@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bowline::Engine;
 use bowline_core::budget::Limit;
-use bowline_core::event::{Ending, HaltReason, Raise, Settlement, Subject};
+use bowline_core::event::{Ending, Exhausted, HaltReason, Raise, Settlement, Subject};
 use bowline_core::id::{ActionId, RunId};
 use bowline_core::input::Signal;
 use bowline_core::message::Payload;
@@ -53,7 +53,7 @@ async fn wish(alive: &Alive, id: &RunId) -> Option<Signal> {
     let run = alive.world.lock().replays.get(id).cloned()?;
     match run.ending() {
         Some(Ending::Committed { .. } | Ending::Failed { .. }) => None,
-        Some(Ending::Halted { why }) => reopen(alive, id, why),
+        Some(Ending::Halted { why, .. }) => reopen(alive, id, why),
         None => {
             let waits = run.waits();
             waits.iter().find_map(|wait| answer(alive, &run, wait)).or_else(|| meddle(alive, id))
@@ -74,11 +74,14 @@ fn reopen(alive: &Alive, id: &RunId, why: &HaltReason) -> Option<Signal> {
         return None;
     }
     let raise = match why {
-        HaltReason::LimitReached { limit, wanted, .. } => {
-            let unit = if *limit == Limit::ActiveTime { 600_000 } else { 20 };
-            vec![Raise { limit: *limit, to: wanted.saturating_mul(2) + unit }]
+        HaltReason::LimitReached(Exhausted { limit, wanted, .. }) => {
+            let is_time = matches!(limit, Limit::ActiveTime | Limit::RepairTime);
+            let unit = if is_time { 600_000 } else { 20 };
+            vec![Raise { limit: limit.clone(), to: wanted.saturating_mul(2) + unit }]
         }
-        HaltReason::Cancelled { .. } | HaltReason::ModelUnavailable { .. } => Vec::new(),
+        HaltReason::Cancelled { .. } | HaltReason::Looping(_) | HaltReason::ModelUnavailable { .. } => {
+            Vec::new()
+        }
     };
     Some(Signal::Resume { raise })
 }

@@ -45,6 +45,7 @@ pub(super) fn all(alive: &Arc<Alive>) -> Vec<Arc<dyn Tool>> {
             consent,
             probes,
             timeout_ms: 10_000,
+            effect: None,
         };
         Arc::new(SimTool { alive: alive.clone(), spec, op }) as Arc<dyn Tool>
     };

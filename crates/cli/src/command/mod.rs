@@ -8,6 +8,8 @@ mod doctor;
 mod export;
 mod follow;
 mod gc;
+mod guard;
+mod guard_eval;
 mod init;
 mod replay;
 mod resume;
@@ -49,6 +51,7 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Audit(AuditCommand::Verify(args)) => audit_verify::verify(&desk, &args).await,
         Command::Export(args) => export::export(&desk, &args).await,
         Command::Gc(args) => gc::gc(&desk, &args).await,
+        Command::Guard(args) => guard::guard(screen, *args),
         Command::Doctor(_) => doctor::doctor(&desk).await,
         Command::Init(args) => init::init(&desk, &args),
     }

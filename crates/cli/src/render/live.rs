@@ -4,6 +4,7 @@
 use bowline_core::event::Ask;
 use bowline_core::id::{Millis, SubtaskId};
 use bowline_core::run::{ApprovalState, CallState, Phase, Run, Thread, ThreadState};
+use bowline_core::view::gauge_line;
 
 use super::words;
 
@@ -22,7 +23,13 @@ pub(crate) fn line(run: &Run, now: Millis) -> String {
         format!("{} tokens", words::count(spend.settled.tokens)),
         words::money(spend.settled.micros),
     ]);
+    parts.extend(near(run).iter().map(|used| format!("nearly used up: {used}")));
     parts.join(" · ")
+}
+
+/// Limits of which little is left.
+pub(crate) fn near(run: &Run) -> Vec<String> {
+    run.gauges().iter().filter(|gauge| gauge.is_near()).map(gauge_line).collect()
 }
 
 /// What the run waits for right now.

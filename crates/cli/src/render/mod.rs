@@ -4,6 +4,7 @@
 //! Texts of models, tools and people are escaped before they reach a terminal.
 //! A closed pipe silences the screen; nothing here panics.
 
+pub(crate) mod bar;
 pub(crate) mod escape;
 pub(crate) mod live;
 pub(crate) mod next;

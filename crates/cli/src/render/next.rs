@@ -1,7 +1,7 @@
 //! What to do next with a run, as commands that can be copied.
 
-use bowline_core::budget::Limit;
-use bowline_core::event::{Ending, HaltReason};
+use bowline_core::budget::amount;
+use bowline_core::event::{Ending, HaltReason, HaltReport};
 use bowline_core::id::RunId;
 use bowline_core::run::{Run, Wait};
 
@@ -12,7 +12,7 @@ pub(crate) fn steps(program: &str, run: &Run) -> Vec<(String, String)> {
         Some(Ending::Failed { .. }) => {
             vec![(format!("{program} show {}", run.id), "what was tried, and how it was checked".into())]
         }
-        Some(Ending::Halted { why }) => vec![reopen(program, run, why)],
+        Some(Ending::Halted { why, report }) => reopen(program, run, why, report.as_deref()),
         None => {
             let waits = run.waits();
             if waits.is_empty() {
@@ -40,23 +40,24 @@ pub(crate) fn answers(program: &str, run: &RunId, wait: &Wait) -> Vec<(String, S
     }
 }
 
-fn reopen(program: &str, run: &Run, why: &HaltReason) -> (String, String) {
+fn reopen(program: &str, run: &Run, why: &HaltReason, report: Option<&HaltReport>) -> Vec<(String, String)> {
     let plain = format!("{program} resume {}", run.id);
     match why {
-        HaltReason::Cancelled { .. } => (plain, "reopens it".into()),
-        HaltReason::ModelUnavailable { .. } => (plain, "goes on once the model answers".into()),
-        HaltReason::LimitReached { limit, wanted, allowed } => {
-            let more = (*wanted).max(allowed.saturating_mul(2)).max(1);
-            (format!("{plain} --raise {}={}", limit.word(), amount(*limit, more)), "goes on with more".into())
+        HaltReason::Cancelled { .. } => vec![(plain, "reopens it".into())],
+        HaltReason::Looping(_) => vec![(plain, "lets it go on, as if nothing had been counted".into())],
+        HaltReason::ModelUnavailable { .. } => vec![(plain, "goes on once the model answers".into())],
+        HaltReason::LimitReached(why) => {
+            // A journal of before there were reports names the limit alone.
+            let twice = || why.wanted.max(why.allowed.saturating_mul(2)).max(1);
+            let to = report.map_or_else(twice, |report| report.raise.to);
+            let raise = format!("--raise {}={}", why.limit.word(), amount(&why.limit, to));
+            match &why.of {
+                None => vec![(format!("{plain} {raise}"), "goes on with more".into())],
+                Some(above) => vec![
+                    (format!("{program} resume {above} {raise}"), "gives the run above it more".into()),
+                    (plain, "then goes on".into()),
+                ],
+            }
         }
-    }
-}
-
-/// An amount as `--raise` reads it.
-fn amount(limit: Limit, kept: u64) -> String {
-    match limit {
-        Limit::Steps | Limit::ToolCalls | Limit::Tokens => kept.to_string(),
-        Limit::ActiveTime => kept.div_ceil(1000).to_string(),
-        Limit::Money => format!("{}.{:06}", kept / 1_000_000, kept % 1_000_000),
     }
 }

@@ -106,9 +106,13 @@ impl Progress {
             Event::Ended { ending: Ending::Failed { .. } | Ending::Halted { .. }, .. }
             | Event::Verified { finding: Finding::ChecksFailed | Finding::SchemaFailed, .. }
             | Event::StepFailed { .. } => self.screen.paint(Look::Bad, text),
-            Event::ApprovalRequested { .. } | Event::CallInDoubt { .. } | Event::Paused { .. } => {
-                self.screen.paint(Look::Open, text)
-            }
+            Event::ApprovalRequested { .. }
+            | Event::CallInDoubt { .. }
+            | Event::Paused { .. }
+            | Event::CallBlocked { .. }
+            | Event::StrategySwitched { .. }
+            | Event::RoundRepeated { .. }
+            | Event::LimitNear { .. } => self.screen.paint(Look::Open, text),
             Event::Submitted(_)
             | Event::Claimed { .. }
             | Event::Planned { .. }

@@ -1,7 +1,8 @@
 //! A run told from the beginning: asked, planned, done, checked, spent, ended.
 
-use bowline_core::event::{Event, Outcome, Verdict};
+use bowline_core::event::{Ending, Event, HaltReport, Outcome, Verdict};
 use bowline_core::id::Millis;
+use bowline_core::run::Run;
 use bowline_core::task::WorkspaceMode;
 use bowline_core::view::{CallRef, ending_line, line};
 use serde_json::{Value, json};
@@ -37,6 +38,7 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     section(screen, "checked", vec![result::checked(report)]);
     section(screen, "repaired", repairs(report));
     section(screen, "spent", spent(report));
+    section(screen, "nearly out", live::near(run));
     section(screen, "output", output(report));
     if run.ending().is_none() {
         section(screen, "waits for", live::awaited(run, now).iter().map(|wait| escape::line(wait)).collect());
@@ -161,6 +163,14 @@ fn output(report: &Report) -> Vec<String> {
     escape::multiline(text).trim_end().lines().map(|line| format!("│ {line}")).collect()
 }
 
+/// What a run that reached a limit left behind.
+fn halted(run: &Run) -> Option<&HaltReport> {
+    match run.ending()? {
+        Ending::Halted { report, .. } => report.as_deref(),
+        Ending::Committed { .. } | Ending::Failed { .. } => None,
+    }
+}
+
 /// The same for machines: one object.
 pub(crate) fn object(report: &Report) -> Value {
     let run = &report.run;
@@ -183,6 +193,8 @@ pub(crate) fn object(report: &Report) -> Value {
         "approvals": report.facts.approvals,
         "waits": run.waits(),
         "limits": run.limits,
+        "gauges": run.gauges(),
+        "report": halted(run),
         "spend": run.spend,
         "tokens_by_phase": report.facts.tokens_by_phase,
         "output": report.output,

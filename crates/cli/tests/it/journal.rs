@@ -83,7 +83,7 @@ fn a_head_that_was_printed_at_a_halt_is_still_proved_after_the_run_went_on() {
     place.task("goal = \"x\"\nreview = \"never\"\ntools = [\"list_files\"]\n[limits]\nsteps = 1\n", replies);
     let halted = place.bowline(&["run", "task", "--json"]).ends(3).objects();
     let head = halted.last().unwrap()["head"].as_str().unwrap().to_owned();
-    place.bowline(&["resume", "last", "--raise", "steps=2", "-q"]).ends(0);
+    place.bowline(&["resume", "last", "--raise", "steps=3", "-q"]).ends(0);
     place.bowline(&["audit", "verify", "last", "--expect", &head]).ends(0).says("came after it");
 }
 

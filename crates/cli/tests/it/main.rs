@@ -9,6 +9,7 @@
 mod crash;
 mod full_disk;
 mod golden;
+mod guard;
 mod journal;
 mod people;
 mod refused;

@@ -218,8 +218,63 @@ fn a_run_that_fails_its_checks_to_the_end_fails_and_one_over_a_limit_halts_and_c
     place.bowline(&["run", "task"]).ends(1).says("failed: the checks still fail");
     let twice = "  main:\n    - calls: [{tool: list_files}]\n    - say: done\n";
     place.task("goal = \"x\"\nreview = \"never\"\ntools = [\"list_files\"]\n[limits]\nsteps = 1\n", twice);
-    place.bowline(&["run", "task"]).ends(3).says("--raise steps=2");
+    place.bowline(&["run", "task"]).ends(3).says("--raise steps=3");
     place.bowline(&["resume", "last", "--raise", "stops=2"]).ends(2);
-    place.bowline(&["resume", "last", "--raise", "steps=2"]).ends(0).says("committed");
+    place.bowline(&["resume", "last", "--raise", "steps=3"]).ends(0).says("committed");
     place.bowline(&["resume", "last", "--raise", "steps=9"]).ends(2).complains("has ended");
+}
+
+#[test]
+fn the_last_call_of_a_limit_is_a_summary_that_is_shown_and_a_raise_goes_on_from_it() {
+    let place = Place::new();
+    let replies = "  main:
+    - calls: [{tool: list_files}]
+    - calls: [{tool: list_files}]
+    - calls: [{tool: list_files}]
+    - calls: [{tool: list_files}]
+    - {say: listed four times; nothing is decided, expect: {last_contains: [1 of 5 model calls left, last call]}}
+    - {say: decided, expect: {tools: [list_files], last_contains: More was granted}}
+";
+    let limits = "[limits]\nsteps = 5\n[limits.tools]\nlist_files = \"unlimited\"\n";
+    place.task(&format!("goal = \"x\"\nreview = \"never\"\ntools = [\"list_files\"]\n{limits}"), replies);
+    place
+        .bowline(&["run", "task"])
+        .ends(3)
+        .says("budget nearly used up: 4 of 5 model calls")
+        .says("it is the last call")
+        .says("│ listed four times; nothing is decided")
+        .says("--raise steps=10");
+    place.bowline(&["show"]).ends(0).says("nearly out").says("│ listed four times");
+    let shown = place.bowline(&["show", "--json"]).ends(0).objects().pop().unwrap();
+    assert_eq!(shown["report"]["raise"]["to"], 10);
+    place
+        .bowline(&["resume", "last", "--raise", "steps=unlimited"])
+        .ends(0)
+        .says("committed")
+        .says("│ decided");
+}
+
+#[test]
+fn a_model_whose_price_nobody_knows_is_refused_before_the_first_call() {
+    let place = Place::new();
+    place.task("goal = \"x\"\nreview = \"never\"\n", "  main:\n    - say: done\n");
+    let script = place.path("task/model.yaml");
+    let text = std::fs::read_to_string(&script).unwrap();
+    std::fs::write(&script, format!("{text}free: false\n")).unwrap();
+    place.bowline(&["run", "task"]).ends(2).complains("costs").complains("declare it free");
+    std::fs::write(&script, format!("{text}free: true\n")).unwrap();
+    place.bowline(&["run", "task", "-q"]).ends(0);
+}
+
+#[test]
+fn an_agent_that_goes_in_circles_is_halted_with_the_evidence_and_the_setting_that_changes_it() {
+    let place = Place::new();
+    let ran = place.bowline(&["run", &example("goes-in-circles")]).ends(3);
+    ran.says("a2.0: blocked, one call saved: the same call with the same result while nothing changed")
+        .says("told to change its strategy")
+        .says("halted: going in circles")
+        .says("set by guard.blocks")
+        .says("1 tool call");
+    place.bowline(&["show", "last"]).ends(0).says("going in circles").says("set by guard.");
+    place.bowline(&["audit", "verify", "last"]).ends(0);
 }

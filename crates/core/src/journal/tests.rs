@@ -37,6 +37,7 @@ fn events() -> Vec<Event> {
                 args: Payload::inline(args),
                 sha256: None,
             }],
+            heard: None,
         },
         Event::CallFinished {
             action: action(),
@@ -44,6 +45,7 @@ fn events() -> Vec<Event> {
             output: Payload::inline("def half(x): return x / 2"),
             full: None,
             duration_ms: 5,
+            trace: None,
         },
         Event::CallFinished {
             action: ActionId { step: 3, index: 1 },
@@ -51,6 +53,7 @@ fn events() -> Vec<Event> {
             output: Payload::inline("no such file"),
             full: None,
             duration_ms: 1,
+            trace: None,
         },
         Event::SubtaskFinished { subtask: SubtaskId::parse("all").unwrap(), output: Payload::inline("done") },
     ]
@@ -73,6 +76,7 @@ fn submitted() -> Event {
         consent: Consent::NotNeeded,
         probes: false,
         timeout_ms: 1000,
+        effect: None,
     }];
     let fingerprint = task::Submission::fingerprint_of(&task, &tools);
     let price = crate::budget::Price::default();
@@ -83,6 +87,7 @@ fn submitted() -> Event {
         seed: "00000000deadbeef".into(),
         price,
         fingerprint,
+        parent: None,
     }))
 }
 

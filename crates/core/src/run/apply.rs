@@ -3,19 +3,21 @@
 
 use std::sync::Arc;
 
-use super::limit;
 use super::state::{
     Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
-    Thread, ThreadState, Verification,
+    Summary, Thread, ThreadState, Verification, Warned,
 };
 use super::{critiquing, thread};
-use crate::budget::Cost;
+use crate::budget::{Cost, Limit};
 use crate::event::{
-    Ending, Event, Finding, Outcome, Purpose, Settlement, StepTrouble, Subject, SubtaskOutput, Verdict,
+    Ask, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement, StepTrouble, Subject,
+    SubtaskOutput, Verdict,
 };
-use crate::id::{ActionId, Millis, SubtaskId};
+use crate::guard::loops;
+use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::{Call, Content, Message, Payload, Stop};
 use crate::quality::CheckResult;
+use crate::tool::FileImage;
 
 impl Run {
     /// Folds one event, which happened at `at`.
@@ -24,7 +26,7 @@ impl Run {
         self.pass_time(event, at);
         self.seq += 1;
         match event {
-            Event::Submitted(_) | Event::SignalRefused { .. } => {}
+            Event::Submitted(_) | Event::SignalRefused { .. } | Event::RoundRepeated { .. } => {}
             Event::Claimed { epoch, .. } => {
                 self.epoch = *epoch;
                 self.owned = true;
@@ -39,21 +41,22 @@ impl Run {
                 self.phase = Phase::Acting;
             }
             Event::SubtaskStarted { subtask, opening } => {
-                self.threads.insert(subtask.clone(), Thread::open(opening));
+                self.threads.insert(subtask.clone(), Thread::open(opening, &self.task.guard));
             }
-            Event::StepStarted { step, purpose, reserved, .. } => {
-                self.step_started(*step, purpose, *reserved)
+            Event::StepStarted { step, purpose, reserved, notice, last, .. } => {
+                let open = OpenStep { step: *step, reserved: *reserved, last: last.clone() };
+                self.step_started(purpose, open, notice.as_deref());
             }
-            Event::StepFinished { step, stop, usage, micros, text, calls } => {
+            Event::StepFinished { step, stop, usage, micros, text, calls, heard } => {
                 self.settle(*step, Cost { tokens: usage.total(), micros: *micros });
+                self.watch_reply(*step, (text, calls.len(), *stop), heard.as_deref());
                 self.step_finished(*step, *stop, text, calls);
             }
             Event::StepFailed { step, why, retry_at } => self.step_failed(*step, why.kind, *retry_at),
             Event::Noticed { subtask, text } => self.noticed(subtask, text),
-            Event::CallRefused { action, message, .. } => {
-                self.approvals.remove(&Subject::Action(*action));
-                self.answer(*action, Payload::inline(message), true);
-            }
+            Event::CallRefused { action, why, message } => self.call_refused(*action, *why, message),
+            Event::CallBlocked { action, why, known } => self.call_blocked(*action, why, known.as_ref()),
+            Event::StrategySwitched { subtask, why } => self.switched(subtask, why),
             Event::ApprovalRequested { subject, binds, expires_at } => {
                 let state = ApprovalState::Open;
                 self.approvals.insert(*subject, Approval { binds: *binds, expires_at: *expires_at, state });
@@ -62,41 +65,34 @@ impl Run {
             Event::ApprovalSettled { subject, verdict, .. } => self.approval_settled(*subject, verdict),
             Event::CallStarted { action, tool, key, attempt, image, .. } => {
                 if *attempt == 1 {
-                    self.spend.tool_calls += 1;
-                    image.iter().for_each(|image| self.images.push((*action, (**image).clone())));
+                    self.first_attempt(*action, tool, image.as_deref());
                 }
                 let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
                 let state = CallState::Running { tool, key, attempt, image };
                 self.set_call(Subject::Action(*action), state);
             }
-            Event::CallFinished { action, outcome, output, .. } => {
+            Event::CallFinished { action, outcome, output, trace, .. } => {
+                self.watch_result(*action, (*outcome, output), trace.as_deref());
                 self.answer(*action, output.clone(), *outcome != Outcome::Ok);
             }
-            Event::CallInDoubt { action, why, ask } => self.update_call(*action, |state| match state {
-                CallState::Running { tool, key, attempt, .. }
-                | CallState::InDoubt { tool, key, attempt, .. } => {
-                    Some(CallState::InDoubt { tool, key, attempt, why: *why, ask: *ask })
-                }
-                CallState::Waiting
-                | CallState::AwaitingConsent
-                | CallState::Again { .. }
-                | CallState::Answered { .. } => None,
-            }),
+            Event::CallInDoubt { action, why, ask } => self.call_in_doubt(*action, *why, *ask),
             Event::CallSettled { action, settlement, .. } => self.call_settled(*action, settlement),
             Event::SubtaskFinished { subtask, output } => {
                 if let Some(thread) = self.threads.get_mut(subtask) {
                     thread.state = ThreadState::Done(output.clone());
                 }
             }
-            Event::Acted { outputs, .. } => self.verify(joined(outputs)),
+            Event::Acted { outputs, .. } => self.acted(outputs),
             Event::Checked { result, .. } => self.checked(result),
             Event::Verified { finding, round, .. } => self.verified(*finding, *round),
             Event::Diagnosed { diagnosis, .. } => {
+                self.note_round(diagnosis);
                 self.diagnosis = Some(diagnosis.clone());
                 self.leave_critique();
             }
             Event::RepairStarted { .. } => self.spend.repairs += 1,
-            Event::Repaired { output, .. } => self.verify(output.clone()),
+            Event::Repaired { round, output, .. } => self.repaired(*round, output),
+            Event::LimitNear { limit, of, allowed, .. } => self.warn(limit, of.as_ref(), *allowed),
             Event::Stopping { why } => self.stopping = Some(why.clone()),
             Event::RollbackStarted { why } => {
                 self.stopping = None;
@@ -118,20 +114,28 @@ impl Run {
     fn pass_time(&mut self, event: &Event, at: Millis) {
         let is_claim = matches!(event, Event::Claimed { .. });
         if self.has_work() && !is_claim {
-            self.spend.active_ms = self.spend.active_ms.saturating_add(at.since(self.now));
+            let passed = at.since(self.now);
+            self.spend.active_ms = self.spend.active_ms.saturating_add(passed);
+            if self.is_mending() {
+                self.repair_spend.active_ms = self.repair_spend.active_ms.saturating_add(passed);
+            }
         }
         self.now = self.now.max(at);
     }
 
-    fn step_started(&mut self, step: u32, purpose: &Purpose, reserved: Cost) {
-        self.spend.steps = step;
-        self.reserved = self.reserved.plus(reserved);
+    fn step_started(&mut self, purpose: &Purpose, open: OpenStep, notice: Option<&str>) {
+        self.spend.steps = open.step;
+        self.reserved = self.reserved.plus(open.reserved);
         let id = match purpose {
             Purpose::Act(id) => Some(id.clone()),
             Purpose::Critique(round) => critiquing::thread_id(self, *round),
         };
+        let told = self.warnings();
         if let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) {
-            thread.state = ThreadState::Thinking(OpenStep { step, reserved });
+            notice.into_iter().for_each(|text| thread.say(Message::User(vec![Payload::inline(text)])));
+            thread.told = told;
+            thread.closing = open.last.is_some();
+            thread.state = ThreadState::Thinking(open);
         }
     }
 
@@ -140,10 +144,13 @@ impl Run {
         let reserved = self.open_step(step).map_or(Cost::default(), |open| open.reserved);
         self.reserved = self.reserved.minus(reserved);
         self.spend.settled = self.spend.settled.plus(used);
+        if self.is_mending() {
+            self.repair_spend.settled = self.repair_spend.settled.plus(used);
+        }
     }
 
-    fn open_step(&self, step: u32) -> Option<OpenStep> {
-        match thread::of_step(self, step)?.1.state {
+    pub(super) fn open_step(&self, step: u32) -> Option<&OpenStep> {
+        match &thread::of_step(self, step)?.1.state {
             ThreadState::Thinking(open) => Some(open),
             ThreadState::Ready
             | ThreadState::BackingOff { .. }
@@ -160,7 +167,11 @@ impl Run {
 
     fn step_finished(&mut self, step: u32, stop: Stop, text: &Payload, calls: &[Call]) {
         let critic = matches!(self.phase, Phase::Critiquing(_));
+        let last = self.open_step(step).is_some_and(|open| open.last.is_some());
         let Some(thread) = self.thread_of_step(step) else { return };
+        if last {
+            thread.summary = Some(Summary { step, text: text.clone() });
+        }
         thread.attempts = 0;
         // A critic has no tools, so one that calls them has not answered.
         thread.unusable += u32::from(critic && stop != Stop::Truncated && !calls.is_empty());
@@ -168,6 +179,8 @@ impl Run {
         thread.say(Message::Assistant { text: text.clone(), calls: calls.to_vec() });
         thread.state = if calls.is_empty() {
             match stop {
+                // A summary is no answer: the conversation goes on when it may.
+                Stop::End | Stop::ToolUse if last => ThreadState::Ready,
                 Stop::End | Stop::ToolUse => thread::answer(text),
                 Stop::Truncated | Stop::Refused | Stop::Filtered => ThreadState::Ready,
             }
@@ -179,22 +192,32 @@ impl Run {
 
     fn step_failed(&mut self, step: u32, kind: StepTrouble, retry_at: Option<Millis>) {
         let reserved = self.open_step(step).map_or(Cost::default(), |open| open.reserved);
-        // Nobody knows what a lost call used, so it is paid as it was reserved.
-        let (used, counts) = match kind {
-            StepTrouble::Lost => (reserved, 0),
-            StepTrouble::TimedOut => (reserved, 1),
-            StepTrouble::Transient | StepTrouble::RateLimited | StepTrouble::Permanent => {
-                (Cost::default(), 1)
-            }
-        };
-        self.settle(step, used);
+        self.settle(step, kind.paid(reserved));
         if let Some(thread) = self.thread_of_step(step) {
-            thread.attempts += counts;
+            // A process that died says nothing about the model.
+            thread.attempts += u32::from(kind != StepTrouble::Lost);
             thread.state = match retry_at {
                 Some(until) => ThreadState::BackingOff { until },
                 None => ThreadState::Ready,
             };
         }
+    }
+
+    fn first_attempt(&mut self, action: ActionId, tool: &ToolName, image: Option<&FileImage>) {
+        self.spend.tool_calls += 1;
+        *self.tool_uses.entry(tool.clone()).or_default() += 1;
+        image.into_iter().for_each(|image| self.images.push((action, image.clone())));
+    }
+
+    fn warn(&mut self, limit: &Limit, of: Option<&RunId>, allowed: u64) {
+        let serial = self.warnings() + 1;
+        self.warned.retain(|warned| warned.limit != *limit || warned.of.as_ref() != of);
+        self.warned.push(Warned { limit: limit.clone(), of: of.cloned(), allowed, serial });
+    }
+
+    /// Warnings so far.
+    fn warnings(&self) -> u32 {
+        self.warned.iter().map(|warned| warned.serial).max().unwrap_or(0)
     }
 
     fn noticed(&mut self, subtask: &SubtaskId, text: &str) {
@@ -221,7 +244,10 @@ impl Run {
 
     fn call_settled(&mut self, action: ActionId, settlement: &Settlement) {
         match settlement {
-            Settlement::Happened { output } => self.answer(action, output.clone(), false),
+            Settlement::Happened { output } => {
+                self.watch_result(action, (Outcome::Ok, output), None);
+                self.answer(action, output.clone(), false);
+            }
             Settlement::GivenUp { message } => self.answer(action, Payload::inline(message), true),
             Settlement::DidNotHappen => self.update_call(action, |state| match state {
                 CallState::InDoubt { attempt, .. } => Some(CallState::Again { attempt }),
@@ -265,14 +291,54 @@ impl Run {
     /// Gives a call its one answer. With the last one, all answers of the reply
     /// enter the conversation, in the order they were asked.
     fn answer(&mut self, action: ActionId, output: Payload, is_error: bool) {
+        self.answer_with(action, output, is_error, None);
+    }
+
+    fn answer_with(&mut self, action: ActionId, output: Payload, is_error: bool, notice: Option<Box<str>>) {
         let Some((id, call)) = self.batch_call(action) else { return };
-        call.state = CallState::Answered { output, is_error };
+        call.state = CallState::Answered { output, is_error, notice };
         let Some(thread) = self.threads.get_mut(&id) else { return };
         let answers: Option<Vec<Message>> = thread.calls().map(|(_, call)| answer_of(call)).collect();
         if let Some(answers) = answers {
             answers.into_iter().for_each(|answer| thread.say(answer));
             thread.state = ThreadState::Ready;
         }
+    }
+
+    fn call_refused(&mut self, action: ActionId, why: Refusal, message: &str) {
+        self.watch_refused(action, why, message);
+        self.approvals.remove(&Subject::Action(action));
+        self.answer(action, Payload::inline(message), true);
+    }
+
+    fn call_blocked(&mut self, action: ActionId, why: &loops::Finding, known: Option<&Known>) {
+        self.watch_blocked(action, why);
+        let unknown = || Known { output: Payload::inline(""), is_error: true };
+        let Known { output, is_error } = known.cloned().unwrap_or_else(unknown);
+        self.answer_with(action, output, is_error, Some(why.notice.as_str().into()));
+    }
+
+    fn call_in_doubt(&mut self, action: ActionId, why: Doubt, ask: Ask) {
+        self.update_call(action, |state| match state {
+            CallState::Running { tool, key, attempt, .. } | CallState::InDoubt { tool, key, attempt, .. } => {
+                Some(CallState::InDoubt { tool, key, attempt, why, ask })
+            }
+            CallState::Waiting
+            | CallState::AwaitingConsent
+            | CallState::Again { .. }
+            | CallState::Answered { .. } => None,
+        });
+    }
+
+    fn acted(&mut self, outputs: &[SubtaskOutput]) {
+        self.sketch = self.sketch_of(outputs.iter().map(|output| &output.subtask));
+        self.verify(joined(outputs));
+    }
+
+    fn repaired(&mut self, round: u32, output: &Content) {
+        let id = critiquing::free_id(self, &format!("repair-{round}"));
+        self.sketch = self.sketch_of(id.iter());
+        self.verify(output.clone());
     }
 
     fn verify(&mut self, output: Content) {
@@ -318,10 +384,11 @@ impl Run {
 
     fn resumed(&mut self, raised: &[crate::event::Raise]) {
         self.paused = false;
-        limit::raise(self, raised);
+        self.limits.raise(raised);
         if let Some(phase) = self.halted_in.take() {
             self.phase = *phase;
             self.owned = false;
+            self.forgive();
             // A model that was away gets all its tries again.
             self.threads.values_mut().for_each(|thread| thread.attempts = 0);
         }
@@ -339,10 +406,11 @@ impl Run {
 
 fn answer_of(call: &BatchCall) -> Option<Message> {
     match &call.state {
-        CallState::Answered { output, is_error } => Some(Message::ToolResult {
+        CallState::Answered { output, is_error, notice } => Some(Message::ToolResult {
             call: call.call.id.clone(),
             output: output.clone(),
             is_error: *is_error,
+            notice: notice.clone(),
         }),
         CallState::Waiting
         | CallState::AwaitingConsent
@@ -353,7 +421,7 @@ fn answer_of(call: &BatchCall) -> Option<Message> {
 }
 
 /// One output as it is; several one after the other, each under its name.
-fn joined(outputs: &[SubtaskOutput]) -> Content {
+pub(super) fn joined(outputs: &[SubtaskOutput]) -> Content {
     match outputs {
         [only] => vec![only.output.clone()],
         several => several

@@ -7,7 +7,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, CallState, Phase, Run, Thread};
-use super::{ending, limit, prompt};
+use super::{ending, limit, prompt, watch};
 use crate::effect::Effect;
 use crate::event::{Ask, Doubt, Event, Outcome, Refusal, Settlement, Subject, Verdict};
 use crate::id::{ActionId, SubtaskId};
@@ -29,6 +29,8 @@ pub(super) fn admit(draft: &mut Draft, step: u32, reply: &Reply) {
             draft.seen.insert(action, image.clone());
         }
         match draft.run.tool(&asked.call.tool).map(|spec| spec.consent) {
+            // Nobody is asked about a call that is not made anyway.
+            Some(Consent::Ask) if watch::objects_at_once(draft, action) => {}
             Some(Consent::Ask) => ask(draft, Subject::Action(action), binds(asked)),
             Some(Consent::NotNeeded) | None => {}
         }
@@ -110,8 +112,13 @@ pub(super) fn proceed(draft: &mut Draft, id: &SubtaskId) -> bool {
         start_again(draft, action);
         return true;
     }
-    if let Some(why) = limit::over_call(&draft.run) {
-        ending::stop(draft, why);
+    if watch::objects(draft, id, action) {
+        return true;
+    }
+    let tool = find(&draft.run, action).map(|(_, spec)| spec.name.clone());
+    let over = tool.and_then(|tool| limit::over_call(&draft.run, draft.allowance.as_ref(), &tool));
+    if let Some(why) = over {
+        ending::stop(draft, limit::halt(why));
         return true;
     }
     match draft.seen.remove(&action).transpose() {
@@ -141,8 +148,10 @@ fn startable<'a>(run: &'a Run, thread: &'a Thread) -> impl Iterator<Item = (Acti
     });
     thread.calls().filter_map(move |(action, call)| {
         let touch = touch_of(run, &call.call.tool);
+        // What stands twice in a reply is made once: the second waits for the first.
+        let twin_is_open = watch::twin(run, thread, action).is_some_and(|twin| !twin.is_answered());
         let turn = match touch {
-            Touch::Read => !open_change_before,
+            Touch::Read => !open_change_before && !twin_is_open,
             Touch::Exec => !open_before,
             Touch::Write => !open_before && !writing,
         };
@@ -268,8 +277,8 @@ pub(super) fn returned(
             return Ok(());
         }
     };
-    let CallResult { output, full, duration_ms, .. } = result.clone();
-    draft.push(Event::CallFinished { action, outcome, output, full, duration_ms });
+    let CallResult { output, full, duration_ms, trace, .. } = result.clone();
+    draft.push(Event::CallFinished { action, outcome, output, full, duration_ms, trace });
     Ok(())
 }
 
@@ -288,6 +297,14 @@ pub(super) fn probed(draft: &mut Draft, action: ActionId, found: &ProbeFinding) 
     };
     draft.push(Event::CallSettled { action, settlement, by: "probe".into() });
     Ok(())
+}
+
+/// Answers every call of a reply that was to be a summary.
+pub(super) fn refuse_all(draft: &mut Draft, step: u32, reply: &Reply) {
+    for (index, _) in (0..).zip(&reply.calls) {
+        let (action, message) = (ActionId { step, index }, prompt::NOT_OFFERED.into());
+        draft.push(Event::CallRefused { action, why: Refusal::NotOffered, message });
+    }
 }
 
 /// Answers every call that has not started with "the run was cancelled".

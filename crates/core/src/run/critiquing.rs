@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::decide::Draft;
 use super::state::{Phase, Run, ThreadState};
-use super::{ending, prompt, repairing, thread};
+use super::{ending, prompt, repairing, thread, watch};
 use crate::event::{CONTRACT, Event};
 use crate::id::SubtaskId;
 use crate::input::Reply;
@@ -33,7 +33,7 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
         }
         Some(ThreadState::Answered(_)) => {
             let diagnosis = from_failures(&draft.run.failures);
-            draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
+            diagnosed(draft, diagnosis);
             true
         }
         Some(
@@ -43,6 +43,16 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
             | ThreadState::Calling(_)
             | ThreadState::Done(_),
         ) => thread::proceed(draft),
+    }
+}
+
+/// A diagnosis was made; says so when it sounds like an earlier one of an output
+/// like the earlier one.
+pub(super) fn diagnosed(draft: &mut Draft, diagnosis: Diagnosis) {
+    let back = watch::repeats(&draft.run, &diagnosis);
+    draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
+    if let Some(back) = back {
+        draft.push(Event::RoundRepeated { round: draft.run.verifications, back });
     }
 }
 
@@ -67,12 +77,12 @@ pub(super) fn answered(draft: &mut Draft, subtask: &SubtaskId, reply: &Reply) {
     if !reply.calls.is_empty() {
         if unusable > 1 {
             let diagnosis = from_failures(&draft.run.failures);
-            draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
+            diagnosed(draft, diagnosis);
         }
         return;
     }
     match read(&reply.head) {
-        Some(diagnosis) => draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis }),
+        Some(diagnosis) => diagnosed(draft, diagnosis),
         None if unusable < 1 => {
             draft.push(Event::Noticed { subtask: subtask.clone(), text: prompt::NOT_A_DIAGNOSIS.into() });
         }

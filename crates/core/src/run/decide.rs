@@ -11,6 +11,7 @@ use super::{
     acting, call, claim, committing, critiquing, decomposing, ending, limit, planning, repairing, retrieving,
     rolling_back, signal, thread, verifying,
 };
+use crate::budget::Allowance;
 use crate::event::{Ending, Event};
 use crate::id::{ActionId, Millis};
 use crate::input::{Input, What};
@@ -40,7 +41,7 @@ pub enum Refused {
 
 /// The facts that follow from an input, in order. Possibly none.
 pub fn decide(run: &Run, input: &Input) -> Result<Vec<Event>, Refused> {
-    let mut draft = Draft::new(run, input.now);
+    let mut draft = Draft::new(run, input);
     react(&mut draft, &input.what)?;
     while !input.hold && proceed(&mut draft) {}
     Ok(draft.events)
@@ -52,16 +53,30 @@ pub(super) struct Draft {
     pub(super) now: Millis,
     /// Files as they were seen just now, by the shell, for calls of this reply.
     pub(super) seen: BTreeMap<ActionId, Result<FileImage, String>>,
+    /// What is left above the run, less what this decision started.
+    pub(super) allowance: Option<Allowance>,
     events: Vec<Event>,
 }
 
 impl Draft {
-    fn new(run: &Run, now: Millis) -> Self {
-        Self { run: run.clone(), now: now.max(run.now), seen: BTreeMap::new(), events: Vec::new() }
+    fn new(run: &Run, input: &Input) -> Self {
+        Self {
+            run: run.clone(),
+            now: input.now.max(run.now),
+            seen: BTreeMap::new(),
+            allowance: input.allowance.clone(),
+            events: Vec::new(),
+        }
     }
 
     pub(super) fn push(&mut self, event: Event) {
+        let before = (self.run.reserved, self.run.spend.settled);
         self.run.apply(&event, self.now);
+        if let Some(allowance) = &mut self.allowance {
+            let (reserved, settled) = before;
+            allowance.settle(reserved.minus(self.run.reserved), self.run.spend.settled.minus(settled));
+            allowance.take(&event);
+        }
         self.events.push(event);
     }
 }

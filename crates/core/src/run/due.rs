@@ -47,8 +47,7 @@ impl Run {
         let open = self.approvals.values().filter(|approval| approval.state == ApprovalState::Open);
         effects.extend(open.map(|approval| Effect::WakeAt { at: approval.expires_at }));
         if self.has_work() && self.stopping.is_none() && limit::is_bounded(self) {
-            let left = self.limits.active_ms.saturating_sub(self.spend.active_ms);
-            effects.push(Effect::WakeAt { at: self.now.plus(left) });
+            effects.extend(limit::time_is_up(self).map(|at| Effect::WakeAt { at }));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! it halts, or undoes its writes and fails. A cancelled run waits for nobody.
 
 use super::decide::Draft;
-use super::{call, claim};
+use super::{call, claim, report};
 use crate::event::{
     CONTRACT, Doubt, Ending, Event, HaltReason, Outcome, StepFailure, StepTrouble, StopReason,
 };
@@ -46,7 +46,11 @@ pub(super) fn stop_when_quiet(draft: &mut Draft) -> bool {
 }
 
 fn halt(draft: &mut Draft, why: HaltReason) {
-    draft.push(Event::Ended { contract: CONTRACT, ending: Ending::Halted { why } });
+    let report = match &why {
+        HaltReason::LimitReached(why) => Some(Box::new(report::of(&draft.run, why))),
+        HaltReason::Cancelled { .. } | HaltReason::Looping(_) | HaltReason::ModelUnavailable { .. } => None,
+    };
+    draft.push(Event::Ended { contract: CONTRACT, ending: Ending::Halted { why, report } });
 }
 
 /// Ends the run now. Every open call gets its one answer; one that must not be
@@ -72,6 +76,7 @@ fn cancel_call(draft: &mut Draft, action: ActionId) {
             output: Payload::inline("The run was cancelled while this was at work."),
             full: None,
             duration_ms: 0,
+            trace: None,
         }),
     }
 }

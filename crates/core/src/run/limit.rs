@@ -1,50 +1,205 @@
-//! Bounds: what may still be started.
+//! Bounds: what may still be started, and when the model is warned.
+//!
+//! A step fits, has to wait until something in flight settles, or never fits.
+//! The run's own limits and those above it (the allowance) are rows of the same
+//! kind, so the smaller one always decides.
 
 use super::decide::Draft;
 use super::ending;
 use super::state::{Phase, Run, Thread};
-use crate::budget::{Cost, Limit};
-use crate::event::{HaltReason, Raise, StopReason};
+use crate::budget::{Allowance, Cost, Gauge, Limit, Share, UNLIMITED};
+use crate::event::{Event, Exhausted, HaltReason, StopReason};
+use crate::id::{Millis, RunId, ToolName};
 
 /// Bytes of English text a token stands for, cautiously.
 const BYTES_A_TOKEN: u64 = 3;
 /// Tokens a request costs besides its texts.
 const TOKENS_A_REQUEST: u64 = 64;
 
+/// What model calls would take.
+#[derive(Clone, Copy)]
+pub(super) struct Need {
+    pub(super) steps: u32,
+    pub(super) cost: Cost,
+}
+
+/// Whether a model call may be started.
+pub(super) enum Fit {
+    /// Now.
+    Now,
+    /// Not while so much is set aside for calls in flight.
+    Later(Exhausted),
+    /// Not under these limits.
+    Never(Exhausted),
+}
+
+/// One bound, and what would be taken of it.
+struct Row {
+    limit: Limit,
+    of: Option<RunId>,
+    used: u64,
+    held: u64,
+    need: u64,
+    allowed: u64,
+}
+
+impl Row {
+    fn own(limit: Limit, (used, held, need): (u64, u64, u64), allowed: u64) -> Self {
+        Self { limit, of: None, used, held, need, allowed }
+    }
+
+    fn shared(run: &Run, share: &Share, need: u64) -> Self {
+        Self {
+            limit: share.limit.clone(),
+            of: (share.of != run.id).then(|| share.of.clone()),
+            used: share.used,
+            held: share.held,
+            need,
+            allowed: share.allowed,
+        }
+    }
+
+    fn wanted(&self) -> u64 {
+        self.used.saturating_add(self.held).saturating_add(self.need)
+    }
+
+    fn fits(&self) -> bool {
+        self.wanted() <= self.allowed
+    }
+
+    /// It would, once everything in flight cost nothing.
+    fn may_fit(&self) -> bool {
+        self.used.saturating_add(self.need) <= self.allowed
+    }
+
+    fn exhausted(&self) -> Exhausted {
+        Exhausted {
+            limit: self.limit.clone(),
+            wanted: self.wanted(),
+            allowed: self.allowed,
+            of: self.of.clone(),
+        }
+    }
+}
+
 /// What a model call on this conversation must set aside.
-pub(super) fn reservation(run: &Run, thread: &Thread) -> Cost {
+pub(super) fn reservation(run: &Run, thread: &Thread, output_tokens: u64) -> Cost {
     let input = thread.bytes / BYTES_A_TOKEN + TOKENS_A_REQUEST;
-    let output = run.limits.output_tokens;
-    Cost { tokens: input.saturating_add(output), micros: run.price.of(input, output) }
+    Cost { tokens: input.saturating_add(output_tokens), micros: run.price.at_most(input, output_tokens) }
 }
 
-/// The reason a model call must not be made, if there is one.
-pub(super) fn over_step(run: &Run, need: Cost) -> Option<StopReason> {
-    let used = run.spend.settled.plus(run.reserved).plus(need);
-    let steps = (Limit::Steps, u64::from(run.spend.steps) + 1, u64::from(run.limits.steps));
-    let tokens = (Limit::Tokens, used.tokens, run.limits.tokens);
-    let money = (Limit::Money, used.micros, run.limits.micros);
-    first_over(&[steps, tokens, money])
+/// Whether a step with this need may be started.
+pub(super) fn fit(run: &Run, allowance: Option<&Allowance>, need: Need) -> Fit {
+    let rows = step_rows(run, allowance, need);
+    if let Some(row) = rows.iter().find(|row| !row.may_fit()) {
+        return Fit::Never(row.exhausted());
+    }
+    match rows.iter().find(|row| !row.fits()) {
+        Some(row) => Fit::Later(row.exhausted()),
+        None => Fit::Now,
+    }
 }
 
-/// The reason a tool call must not be made, if there is one.
-pub(super) fn over_call(run: &Run) -> Option<StopReason> {
-    let calls = u64::from(run.spend.tool_calls) + 1;
-    first_over(&[(Limit::ToolCalls, calls, u64::from(run.limits.tool_calls))])
+/// The first bound that is too small for this, were nothing in flight.
+pub(super) fn too_small(run: &Run, allowance: Option<&Allowance>, need: Need) -> Option<Exhausted> {
+    step_rows(run, allowance, need).iter().find(|row| !row.may_fit()).map(Row::exhausted)
 }
 
-/// Stops the run when its working time is used up.
+fn step_rows(run: &Run, allowance: Option<&Allowance>, need: Need) -> Vec<Row> {
+    let (settled, held, limits) = (run.spend.settled, run.reserved, &run.limits);
+    let steps = (u64::from(run.spend.steps), 0, u64::from(need.steps));
+    let mut rows = vec![
+        Row::own(Limit::Steps, steps, limits.allowed(&Limit::Steps)),
+        Row::own(Limit::Tokens, (settled.tokens, held.tokens, need.cost.tokens), limits.tokens),
+        Row::own(Limit::Money, (settled.micros, held.micros, need.cost.micros), limits.micros),
+    ];
+    if run.is_mending() {
+        let used = run.repair_spend.settled;
+        let allowed = limits.allowed(&Limit::RepairShare);
+        let tokens = percents([used.tokens, held.tokens, need.cost.tokens], limits.tokens);
+        let money = percents([used.micros, held.micros, need.cost.micros], limits.micros);
+        rows.extend([tokens, money].map(|amounts| Row::own(Limit::RepairShare, amounts, allowed)));
+    }
+    let shares = allowance.into_iter().flat_map(|allowance| &allowance.0);
+    rows.extend(shares.filter_map(|share| Some(Row::shared(run, share, step_part(&share.limit, need)?))));
+    rows
+}
+
+/// What steps take of a shared limit; `None` where they take nothing.
+fn step_part(limit: &Limit, need: Need) -> Option<u64> {
+    match limit {
+        Limit::Steps | Limit::TreeSteps => Some(u64::from(need.steps)),
+        Limit::Tokens => Some(need.cost.tokens),
+        Limit::Money => Some(need.cost.micros),
+        Limit::ToolCalls
+        | Limit::ActiveTime
+        | Limit::Repairs
+        | Limit::RepairShare
+        | Limit::RepairTime
+        | Limit::Depth
+        | Limit::AgentsAlive
+        | Limit::Agents
+        | Limit::Tool(_) => None,
+    }
+}
+
+/// Used, held and needed as percents of a whole, rounded up as they pile up.
+fn percents([used, held, need]: [u64; 3], whole: u64) -> (u64, u64, u64) {
+    let used_percent = percent(used, whole);
+    let held_percent = percent(used.saturating_add(held), whole);
+    let all = percent(used.saturating_add(held).saturating_add(need), whole);
+    (used_percent, held_percent - used_percent, all - held_percent)
+}
+
+/// A part of a whole in percent, rounded up. Of nothing, and of what has no
+/// bound, every part is none: other limits speak there.
+fn percent(part: u64, whole: u64) -> u64 {
+    if whole == 0 || whole == UNLIMITED {
+        return 0;
+    }
+    u64::try_from((u128::from(part) * 100).div_ceil(u128::from(whole))).unwrap_or(UNLIMITED)
+}
+
+/// The reason a call of this tool must not be made, if there is one.
+pub(super) fn over_call(run: &Run, allowance: Option<&Allowance>, tool: &ToolName) -> Option<Exhausted> {
+    let calls = (u64::from(run.spend.tool_calls), 0, 1);
+    let own = Limit::Tool(tool.clone());
+    let uses = (run.uses(tool), 0, 1);
+    let mut rows = vec![
+        Row::own(Limit::ToolCalls, calls, run.limits.allowed(&Limit::ToolCalls)),
+        Row::own(own.clone(), uses, run.limits.allowed(&own)),
+    ];
+    let shares = allowance.into_iter().flat_map(|allowance| &allowance.0);
+    let shares = shares.filter(|share| share.limit == Limit::ToolCalls || share.limit == own);
+    rows.extend(shares.map(|share| Row::shared(run, share, 1)));
+    rows.iter().find(|row| !row.fits()).map(Row::exhausted)
+}
+
+/// Stops the run when its working time, or that of its repairs, is used up.
 pub(super) fn active_time(draft: &mut Draft) -> bool {
     if draft.run.stopping.is_some() || !is_bounded(&draft.run) {
         return false;
     }
-    let allowed = draft.run.limits.active_ms;
-    let wanted = active_at(&draft.run, draft.now);
-    if wanted < allowed {
-        return false;
-    }
-    ending::stop(draft, halt(Limit::ActiveTime, wanted, allowed));
+    let run = &draft.run;
+    let since = since(run, draft.now);
+    let whole = (Limit::ActiveTime, run.spend.active_ms.saturating_add(since));
+    let mending = (Limit::RepairTime, run.repair_spend.active_ms.saturating_add(since));
+    let rows = [Some(whole), run.is_mending().then_some(mending)];
+    let over = rows.into_iter().flatten().find_map(|(limit, wanted)| {
+        let allowed = run.limits.allowed(&limit);
+        (wanted >= allowed).then_some(Exhausted { limit, wanted, allowed, of: None })
+    });
+    let Some(why) = over else { return false };
+    ending::stop(draft, halt(why));
     true
+}
+
+/// When working time runs out, if nothing happens before.
+pub(super) fn time_is_up(run: &Run) -> Option<Millis> {
+    let left = |allowed: u64, used: u64| (allowed != UNLIMITED).then_some(allowed.saturating_sub(used));
+    let whole = left(run.limits.active_ms, run.spend.active_ms);
+    let mending = left(run.limits.repair_ms, run.repair_spend.active_ms).filter(|_| run.is_mending());
+    whole.into_iter().chain(mending).min().map(|left| run.now.plus(left))
 }
 
 /// Undoing is finite and must not stop half-way: only work is bounded.
@@ -52,31 +207,62 @@ pub(super) fn is_bounded(run: &Run) -> bool {
     !matches!(run.phase, Phase::RollingBack(_))
 }
 
-/// Working time used at this moment.
-fn active_at(run: &Run, now: crate::id::Millis) -> u64 {
-    let since = if run.has_work() { now.since(run.now) } else { 0 };
-    run.spend.active_ms.saturating_add(since)
+/// Working time since the last event.
+fn since(run: &Run, now: Millis) -> u64 {
+    if run.has_work() { now.since(run.now) } else { 0 }
 }
 
-/// Sets limits higher; a lower value changes nothing.
-pub(super) fn raise(run: &mut Run, raised: &[Raise]) {
-    for Raise { limit, to } in raised {
-        let count = u32::try_from(*to).unwrap_or(u32::MAX);
-        match limit {
-            Limit::Steps => run.limits.steps = run.limits.steps.max(count),
-            Limit::ToolCalls => run.limits.tool_calls = run.limits.tool_calls.max(count),
-            Limit::Tokens => run.limits.tokens = run.limits.tokens.max(*to),
-            Limit::Money => run.limits.micros = run.limits.micros.max(*to),
-            Limit::ActiveTime => run.limits.active_ms = run.limits.active_ms.max(*to),
-        }
+/// How much of each of its own limits a run has used, in flight included.
+pub(super) fn gauges(run: &Run, now: Millis) -> Vec<Gauge> {
+    let held = run.spend.settled.plus(run.reserved);
+    let mending = if run.is_mending() { run.reserved } else { Cost::default() };
+    let repairs = run.repair_spend.settled.plus(mending);
+    let share = percent(repairs.tokens, run.limits.tokens).max(percent(repairs.micros, run.limits.micros));
+    let since = since(run, now);
+    let repair_ms = run.repair_spend.active_ms.saturating_add(if run.is_mending() { since } else { 0 });
+    let rows = [
+        (Limit::Steps, u64::from(run.spend.steps)),
+        (Limit::ToolCalls, u64::from(run.spend.tool_calls)),
+        (Limit::Tokens, held.tokens),
+        (Limit::Money, held.micros),
+        (Limit::ActiveTime, run.spend.active_ms.saturating_add(since)),
+        (Limit::Repairs, u64::from(run.spend.repairs)),
+        (Limit::RepairShare, share),
+        (Limit::RepairTime, repair_ms),
+    ];
+    let tools = run.limits.tools.keys().map(|name| (Limit::Tool(name.clone()), run.uses(name)));
+    let gauge = |(limit, used): (Limit, u64)| {
+        let allowed = run.limits.allowed(&limit);
+        Gauge { limit, of: None, used, allowed }
+    };
+    rows.into_iter().chain(tools).map(gauge).collect()
+}
+
+/// Those of a run and those above it that are nearly used up.
+pub(super) fn near(run: &Run, allowance: Option<&Allowance>, now: Millis) -> Vec<Gauge> {
+    let mut all = gauges(run, now);
+    for share in allowance.into_iter().flat_map(|allowance| &allowance.0) {
+        let gauge = share.gauge(&run.id);
+        // With those below it, a run has used more than it knows of itself.
+        all.retain(|own| own.of.is_some() || gauge.of.is_some() || own.limit != gauge.limit);
+        all.push(gauge);
     }
+    all.into_iter().filter(Gauge::is_near).collect()
 }
 
-fn first_over(rows: &[(Limit, u64, u64)]) -> Option<StopReason> {
-    let over = rows.iter().find(|(_, wanted, allowed)| wanted > allowed);
-    over.map(|(limit, wanted, allowed)| halt(*limit, *wanted, *allowed))
+/// Notes a limit that is nearly used up; once, and again after a raise.
+pub(super) fn warn(draft: &mut Draft) -> bool {
+    let near = near(&draft.run, draft.allowance.as_ref(), draft.now);
+    let news = near.into_iter().find(|gauge| match draft.run.warning(&gauge.limit, gauge.of.as_ref()) {
+        Some(warned) => warned.allowed < gauge.allowed,
+        None => true,
+    });
+    let Some(Gauge { limit, of, used, allowed }) = news else { return false };
+    draft.push(Event::LimitNear { limit, of, used, allowed });
+    true
 }
 
-fn halt(limit: Limit, wanted: u64, allowed: u64) -> StopReason {
-    StopReason::Halt(HaltReason::LimitReached { limit, wanted, allowed })
+/// A limit as a reason to stop.
+pub(super) fn halt(why: Exhausted) -> StopReason {
+    StopReason::Halt(HaltReason::LimitReached(why))
 }

@@ -27,12 +27,15 @@ mod limit;
 mod planning;
 mod prompt;
 mod repairing;
+mod report;
 mod retrieving;
 mod rolling_back;
 mod signal;
 mod state;
+mod step;
 mod thread;
 mod verifying;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +43,6 @@ mod tests;
 pub use decide::{Refused, decide};
 pub use prompt::diagnosis_schema;
 pub use state::{
-    Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run, STATE,
-    Thread, ThreadState, Verification, Wait,
+    Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RepairSpend,
+    RollingBack, Run, STATE, Summary, Thread, ThreadState, Verification, Wait, Warned,
 };

@@ -5,8 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::acting;
-use super::state::Run;
+use super::state::{Run, Thread};
+use super::{acting, limit};
+use crate::budget::{Allowance, Gauge};
 use crate::message::{Message, Payload};
 use crate::plan::Subtask;
 use crate::quality::{CheckOutcome, CheckResult};
@@ -18,6 +19,8 @@ pub(super) const CALL_TRUNCATED: &str =
 pub(super) const DENIED_BEFORE: &str = "A person has already said no to exactly this call.";
 pub(super) const NOBODY_ANSWERED: &str = "Nobody answered in time whether this may be done, so it was not.";
 pub(super) const CANCELLED: &str = "The run was cancelled before this was started.";
+pub(super) const NOT_OFFERED: &str =
+    "No tools were offered: this was the last call, for a summary. The call was not made.";
 pub(super) const NOT_A_DIAGNOSIS: &str = "That is not the JSON object that was asked for. Answer with the \
     object alone: {\"summary\": text, \"defects\": [{\"what\": text, \"place\": text, \"hint\": text, \
     \"severity\": \"minor\" | \"major\" | \"critical\"}]}.";
@@ -28,6 +31,12 @@ const AGENT: &str = "You are an agent that works on one task in a workspace of f
 const CRITIC: &str = "You are a critic. Somebody else did a piece of work; checks of it failed. Find out what \
     is wrong and how to mend it. You see the task, the output and the failures, and cannot use tools. Answer \
     with one JSON object and nothing else: a summary and a list of defects, the most severe first.";
+
+const LAST_CALL: &str = "This is your last call: the budget leaves no other, and no tools are offered. Do not \
+    ask for any. Say what is done, what is not, and what you would do next; give whatever result there is so \
+    far. It is kept as the partial work, and whoever goes on reads it.";
+const GO_ON: &str =
+    "More was granted, so that was not your last call. You have your tools again: go on where you stopped.";
 
 /// The JSON Schema of a critic's answer.
 #[must_use]
@@ -49,6 +58,36 @@ pub fn diagnosis_schema() -> Value {
             } }
         }
     })
+}
+
+/// What a model has not been told yet about limits that are nearly used up.
+pub(super) fn budget(run: &Run, allowance: Option<&Allowance>, thread: &Thread) -> Option<String> {
+    let untold = |gauge: &Gauge| {
+        run.warning(&gauge.limit, gauge.of.as_ref()).is_some_and(|warned| warned.serial > thread.told)
+    };
+    let near = limit::near(run, allowance, run.now);
+    let lines: Vec<String> = near.iter().filter(|gauge| untold(gauge)).map(left).collect();
+    (!lines.is_empty()).then(|| format!("The budget is nearly used up: {}.", lines.join("; ")))
+}
+
+fn left(gauge: &Gauge) -> String {
+    let left = Gauge { used: gauge.left(), ..gauge.clone() };
+    format!("{} left", crate::view::gauge_line(&left))
+}
+
+/// What a model is told before its last call. Nothing, where it was told and has
+/// not answered since.
+pub(super) fn last_call(run: &Run, allowance: Option<&Allowance>, thread: &Thread) -> Option<String> {
+    let waits = thread.closing && matches!(thread.messages.iter().next_back(), Some(Message::User(_)));
+    let budget = budget(run, allowance, thread);
+    let words = [budget.as_deref(), (!waits).then_some(LAST_CALL)];
+    let words: Vec<&str> = words.into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join("\n\n"))
+}
+
+/// What a model is told that believes it had its last call, and has not.
+pub(super) fn go_on(budget: Option<String>) -> Option<String> {
+    Some(budget.map_or_else(|| GO_ON.into(), |budget| format!("{GO_ON}\n\n{budget}")))
 }
 
 /// How a sub-task's conversation opens.

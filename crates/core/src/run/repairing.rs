@@ -32,7 +32,7 @@ fn start(draft: &mut Draft, round: u32, id: SubtaskId) -> bool {
     if draft.run.diagnosis.is_none() {
         // A schema failure skips the critic: the failure says what is wrong.
         let diagnosis = critiquing::from_failures(&draft.run.failures);
-        draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
+        critiquing::diagnosed(draft, diagnosis);
     }
     draft.push(Event::RepairStarted { round });
     let opening = prompt::repair(&draft.run);

@@ -1,24 +1,30 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
+mod conversation;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::call;
+use super::{call, limit};
 use crate::append_list::AppendList;
-use crate::budget::{Cost, Limits, Price, Spend};
+use crate::budget::{Cost, Gauge, Limit, Limits, Price, Spend};
 use crate::event::{Ask, Doubt, Ending, Event, Evidence, FailReason, StopReason, Subject, Verdict};
+use crate::guard::Sketch;
+use crate::guard::loops::Rounds;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
-use crate::message::{Call, Content, Message, Payload};
+use crate::message::Content;
 use crate::plan::Plan;
 use crate::provenance::Digest;
 use crate::quality::{CheckResult, Diagnosis};
 use crate::task::Task;
 use crate::tool::{FileImage, ToolSpec};
 
+pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
+
 /// Version of the state's shape. A checkpoint of another one is folded again.
-pub const STATE: u32 = 1;
+pub const STATE: u32 = 2;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +49,12 @@ pub struct Run {
     pub spend: Spend,
     /// Set aside for model calls in flight.
     pub reserved: Cost,
+    /// The part of it that went into critique and repair.
+    pub repair_spend: RepairSpend,
+    /// Calls started, by tool.
+    pub tool_uses: BTreeMap<ToolName, u32>,
+    /// Limits the run was warned of, each once.
+    pub warned: Vec<Warned>,
     /// Where it stands.
     pub phase: Phase,
     /// The last claim.
@@ -80,8 +92,34 @@ pub struct Run {
     pub denied: BTreeSet<Digest>,
     /// Files calls were allowed to change, in order, for undo.
     pub images: AppendList<(ActionId, FileImage)>,
+    /// What the output is like, for comparing rounds.
+    pub sketch: Option<Sketch>,
+    /// Rounds of verification and diagnosis so far.
+    pub rounds: Arc<Rounds>,
     /// Where a halted run goes on.
     pub halted_in: Option<Box<Phase>>,
+}
+
+/// What critique and repair have used. None of it ever falls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairSpend {
+    /// Tokens and money settled.
+    pub settled: Cost,
+    /// Working time.
+    pub active_ms: u64,
+}
+
+/// A limit that was nearly used up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warned {
+    /// Which.
+    pub limit: Limit,
+    /// The run whose limit it is; `None`: this one.
+    pub of: Option<RunId>,
+    /// What was allowed then: with more, it is worth another warning.
+    pub allowed: u64,
+    /// Counts warnings of the run, from 1.
+    pub serial: u32,
 }
 
 /// Where a run stands in the loop.
@@ -159,119 +197,6 @@ pub struct RollingBack {
     pub left: usize,
 }
 
-/// One conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thread {
-    /// What was said.
-    pub messages: AppendList<Message>,
-    /// Running hash of `messages`: the request's hash is made from it.
-    pub talk: Digest,
-    /// Bytes said, to estimate tokens.
-    pub bytes: u64,
-    /// Cut replies in a row.
-    pub truncations: u32,
-    /// Unanswered attempts in a row.
-    pub attempts: u32,
-    /// Unusable answers in a row (critics only).
-    pub unusable: u32,
-    /// What happens now.
-    pub state: ThreadState,
-}
-
-/// What happens in a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThreadState {
-    /// The model is to be asked.
-    Ready,
-    /// The model is asked.
-    Thinking(OpenStep),
-    /// The model is asked again later.
-    BackingOff {
-        /// When.
-        until: Millis,
-    },
-    /// Tools are at work.
-    Calling(Batch),
-    /// The model gave its answer: what becomes of it is the phase's business.
-    Answered(Payload),
-    /// Over.
-    Done(Payload),
-}
-
-/// A model call in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenStep {
-    /// Which.
-    pub step: u32,
-    /// What was set aside.
-    pub reserved: Cost,
-}
-
-/// The calls of one reply.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Batch {
-    /// The step whose reply asked for them.
-    pub step: u32,
-    /// In the order they were asked.
-    pub calls: Vec<BatchCall>,
-}
-
-/// One call of a reply.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BatchCall {
-    /// As it was asked.
-    pub call: Call,
-    /// Where it stands.
-    pub state: CallState,
-}
-
-/// Where a call stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallState {
-    /// To be started when its turn comes.
-    Waiting,
-    /// A person is asked.
-    AwaitingConsent,
-    /// Out in the world.
-    Running {
-        /// The tool.
-        tool: ToolName,
-        /// Idempotency key.
-        key: Digest,
-        /// Which attempt.
-        attempt: u32,
-        /// The file it changes.
-        image: Option<Box<FileImage>>,
-    },
-    /// Nobody knows.
-    InDoubt {
-        /// The tool.
-        tool: ToolName,
-        /// Idempotency key.
-        key: Digest,
-        /// The last attempt.
-        attempt: u32,
-        /// How it came to this.
-        why: Doubt,
-        /// Who is asked.
-        ask: Ask,
-    },
-    /// Known not to have happened: to be made again with the same key.
-    Again {
-        /// The last attempt.
-        attempt: u32,
-    },
-    /// Answered.
-    Answered {
-        /// What the model reads.
-        output: Payload,
-        /// Whether it is bad news.
-        is_error: bool,
-    },
-}
-
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
@@ -330,7 +255,7 @@ impl Run {
         Some(Self {
             id: id.clone(),
             seq: 1,
-            limits: submission.task.limits,
+            limits: submission.task.limits.clone(),
             task: Arc::new(submission.task.clone()),
             tools: submission.tools.clone().into(),
             tools_sha256: Digest::of(&tools_json),
@@ -338,6 +263,9 @@ impl Run {
             seed: submission.seed.as_str().into(),
             spend: Spend::default(),
             reserved: Cost::default(),
+            repair_spend: RepairSpend::default(),
+            tool_uses: BTreeMap::new(),
+            warned: Vec::new(),
             phase: Phase::Planning,
             epoch: 0,
             owned: false,
@@ -356,6 +284,8 @@ impl Run {
             approvals: BTreeMap::new(),
             denied: BTreeSet::new(),
             images: AppendList::default(),
+            sketch: None,
+            rounds: Arc::default(),
             halted_in: None,
         })
     }
@@ -399,6 +329,38 @@ impl Run {
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.iter().find(|spec| spec.name.as_str() == name)
+    }
+
+    /// How often a tool was called.
+    #[must_use]
+    pub fn uses(&self, tool: &ToolName) -> u64 {
+        self.tool_uses.get(tool).map_or(0, |uses| u64::from(*uses))
+    }
+
+    /// How much of each limit is used, as of the last event.
+    #[must_use]
+    pub fn gauges(&self) -> Vec<Gauge> {
+        limit::gauges(self, self.now)
+    }
+
+    /// The warning about a limit, if there was one.
+    pub(super) fn warning(&self, limit: &Limit, of: Option<&RunId>) -> Option<&Warned> {
+        self.warned.iter().find(|warned| warned.limit == *limit && warned.of.as_ref() == of)
+    }
+
+    /// Critique and repair, which have bounds of their own.
+    pub(super) fn is_mending(&self) -> bool {
+        match &self.phase {
+            Phase::Critiquing(_) | Phase::Repairing { .. } => true,
+            Phase::Planning
+            | Phase::Decomposing
+            | Phase::Retrieving
+            | Phase::Acting
+            | Phase::Verifying(_)
+            | Phase::Committing
+            | Phase::RollingBack(_)
+            | Phase::Ended(_) => false,
+        }
     }
 
     /// Everything only a person can move, whether or not other work goes on.
@@ -493,96 +455,5 @@ mod as_pairs {
         from: D,
     ) -> Result<BTreeMap<Subject, Approval>, D::Error> {
         Vec::<(Subject, Approval)>::deserialize(from).map(BTreeMap::from_iter)
-    }
-}
-
-impl Thread {
-    /// A conversation that begins.
-    #[must_use]
-    pub fn open(messages: &[Message]) -> Self {
-        let mut thread = Self {
-            messages: AppendList::default(),
-            talk: Digest::ZERO,
-            bytes: 0,
-            truncations: 0,
-            attempts: 0,
-            unusable: 0,
-            state: ThreadState::Ready,
-        };
-        messages.iter().cloned().for_each(|message| thread.say(message));
-        thread
-    }
-
-    /// Adds a message.
-    pub fn say(&mut self, message: Message) {
-        let json = serde_json::to_vec(&message).unwrap_or_default();
-        self.talk = Digest::of_parts(&[&self.talk.0, &json]);
-        self.bytes = self.bytes.saturating_add(size(&message));
-        self.messages.push(message);
-    }
-
-    /// The calls of the current reply, with their ids.
-    pub fn calls(&self) -> impl Iterator<Item = (ActionId, &BatchCall)> {
-        let batch = match &self.state {
-            ThreadState::Calling(batch) => Some(batch),
-            ThreadState::Ready
-            | ThreadState::Thinking(_)
-            | ThreadState::BackingOff { .. }
-            | ThreadState::Answered(_)
-            | ThreadState::Done(_) => None,
-        };
-        batch.into_iter().flat_map(|batch| {
-            let step = batch.step;
-            (0..).zip(&batch.calls).map(move |(index, call)| (ActionId { step, index }, call))
-        })
-    }
-
-    /// Something of it is out in the world.
-    pub(super) fn in_flight(&self) -> bool {
-        match &self.state {
-            ThreadState::Thinking(_) => true,
-            ThreadState::Calling(_) => self.calls().any(|(_, call)| call.is_out()),
-            ThreadState::Ready
-            | ThreadState::BackingOff { .. }
-            | ThreadState::Answered(_)
-            | ThreadState::Done(_) => false,
-        }
-    }
-}
-
-impl BatchCall {
-    /// It has its one answer.
-    #[must_use]
-    pub fn is_answered(&self) -> bool {
-        match self.state {
-            CallState::Answered { .. } => true,
-            CallState::Waiting
-            | CallState::AwaitingConsent
-            | CallState::Running { .. }
-            | CallState::InDoubt { .. }
-            | CallState::Again { .. } => false,
-        }
-    }
-
-    /// A tool or its probe is at work on it.
-    fn is_out(&self) -> bool {
-        match self.state {
-            CallState::Running { .. } | CallState::InDoubt { ask: Ask::Probe, .. } => true,
-            CallState::Waiting
-            | CallState::AwaitingConsent
-            | CallState::InDoubt { ask: Ask::Person, .. }
-            | CallState::Again { .. }
-            | CallState::Answered { .. } => false,
-        }
-    }
-}
-
-fn size(message: &Message) -> u64 {
-    match message {
-        Message::System(content) | Message::User(content) => content.iter().map(Payload::len).sum(),
-        Message::Assistant { text, calls } => {
-            text.len() + calls.iter().map(|call| call.tool.len() as u64 + call.args.len()).sum::<u64>()
-        }
-        Message::ToolResult { output, .. } => output.len(),
     }
 }

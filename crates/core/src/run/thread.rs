@@ -5,8 +5,9 @@
 //! jitter, each try counted as a step; what does not pass halts the run.
 
 use super::decide::{Draft, Refused};
-use super::state::{Phase, Run, Thread, ThreadState};
-use super::{call, critiquing, ending, limit, prompt};
+use super::state::{OpenStep, Phase, Run, Thread, ThreadState};
+use super::step::{self, Next};
+use super::{call, critiquing, ending, limit, prompt, watch};
 use crate::effect::Effect;
 use crate::event::{Event, FailReason, HaltReason, Purpose, StepFailure, StepTrouble, StopReason};
 use crate::id::{Millis, SubtaskId};
@@ -42,25 +43,40 @@ fn advance(draft: &mut Draft, id: &SubtaskId) -> bool {
 }
 
 fn start_step(draft: &mut Draft, id: &SubtaskId) -> bool {
+    if watch::speaks(draft, id) {
+        return true;
+    }
     let Some(thread) = draft.run.threads.get(id) else { return false };
-    let reserved = limit::reservation(&draft.run, thread);
-    if let Some(why) = limit::over_step(&draft.run, reserved) {
-        ending::stop(draft, why);
+    let backing_off = matches!(thread.state, ThreadState::BackingOff { .. });
+    let asking = match step::next(&draft.run, draft.allowance.as_ref(), thread) {
+        Next::Ask(asking) => asking,
+        // Calls of other runs come home without a word to this one: a moment that
+        // passed cannot wait for them, or it would be reported again and again.
+        Next::Wait(_) if !backing_off || step::waits_for_itself(&draft.run, thread) => return false,
+        Next::Wait(why) | Next::Stop(why) => {
+            ending::stop(draft, limit::halt(why));
+            return true;
+        }
+    };
+    if limit::warn(draft) {
         return true;
     }
     let purpose = purpose(&draft.run, id);
     let (tools, schema) = match &purpose {
+        Purpose::Act(_) if asking.last.is_some() => (Digest::of(b"[]"), String::new()),
         Purpose::Act(_) => (draft.run.tools_sha256, String::new()),
         Purpose::Critique(_) => (Digest::of(b"[]"), prompt::diagnosis_schema().to_string()),
     };
     let request = Digest::of_parts(&[
         draft.run.task.model.as_bytes(),
-        &thread.talk.0,
+        &asking.talk.0,
         &tools.0,
         schema.as_bytes(),
-        &draft.run.limits.output_tokens.to_be_bytes(),
+        &step::output_tokens(&draft.run, asking.last.as_ref()).to_be_bytes(),
     ]);
-    draft.push(Event::StepStarted { step: draft.run.spend.steps + 1, purpose, request, reserved });
+    let (step, last) = (draft.run.spend.steps + 1, asking.last.map(Box::new));
+    let (reserved, notice) = (asking.reserved, asking.notice);
+    draft.push(Event::StepStarted { step, purpose, request, reserved, notice, last });
     true
 }
 
@@ -93,6 +109,7 @@ pub(super) fn of_step(run: &Run, step: u32) -> Option<(&SubtaskId, &Thread)> {
 
 pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(), Refused> {
     let id = of_step(&draft.run, step).map(|(id, _)| id.clone()).ok_or(Refused::NotExpected)?;
+    let last = draft.run.open_step(step).and_then(|open| open.last.clone());
     draft.push(Event::StepFinished {
         step,
         stop: reply.stop,
@@ -100,7 +117,13 @@ pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(),
         micros: reply.micros,
         text: reply.text.clone(),
         calls: reply.calls.iter().map(|asked| asked.call.clone()).collect(),
+        heard: watch::heard(reply),
     });
+    if let Some(why) = last {
+        call::refuse_all(draft, step, reply);
+        ending::stop(draft, limit::halt(*why));
+        return Ok(());
+    }
     call::admit(draft, step, reply);
     match reply.stop {
         Stop::End | Stop::ToolUse => {
@@ -166,9 +189,11 @@ fn backoff(seed: &str, step: u32, attempt: u32) -> u64 {
 pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
     for (id, thread) in &run.threads {
         match &thread.state {
-            ThreadState::Thinking(open) => effects.push(ask_model(run, id, thread, open.step)),
+            ThreadState::Thinking(open) => effects.push(ask_model(run, id, thread, open)),
             // Nothing is started before the pause is over, so a moment that passed would spin.
             ThreadState::BackingOff { .. } if run.paused || run.stopping.is_some() => {}
+            // It starts with whatever comes home next; until then it cannot.
+            ThreadState::BackingOff { .. } if step::waits_for_itself(run, thread) => {}
             ThreadState::BackingOff { until } => effects.push(Effect::WakeAt { at: *until }),
             ThreadState::Calling(_) => call::due(run, thread, effects),
             ThreadState::Ready | ThreadState::Answered(_) | ThreadState::Done(_) => {}
@@ -176,18 +201,19 @@ pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
     }
 }
 
-fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, step: u32) -> Effect {
+fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Effect {
     let purpose = purpose(run, id);
     let critic = matches!(purpose, Purpose::Critique(_));
+    let last = open.last.as_deref();
     Effect::CallModel {
-        step,
+        step: open.step,
         purpose,
         attempt: thread.attempts + 1,
         model: run.task.model.clone(),
         messages: thread.messages.clone(),
-        tools: if critic { std::sync::Arc::new([]) } else { run.tools.clone() },
+        tools: if critic || last.is_some() { std::sync::Arc::new([]) } else { run.tools.clone() },
         schema: critic.then(prompt::diagnosis_schema),
-        output_tokens: run.limits.output_tokens,
+        output_tokens: step::output_tokens(run, last),
         timeout_ms: run.limits.model_ms,
     }
 }

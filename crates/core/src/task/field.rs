@@ -9,6 +9,7 @@ use super::limits::Bound;
 use super::problem::{Problems, described, quoted, shown_key};
 use super::section::Section;
 use super::suggest;
+use crate::budget::word;
 use crate::provenance::{Decimal, canonical_value};
 
 /// Longest program name or argument of a command, in bytes.
@@ -89,6 +90,19 @@ impl<'a> Field<'a> {
         Some(table)
     }
 
+    /// The entries of a table whose keys the user chooses.
+    pub(super) fn members(&self) -> Vec<(&'a str, Self)> {
+        let Value::Object(map) = self.value else {
+            self.mistyped("a table");
+            return Vec::new();
+        };
+        let member = |(key, value): (&'a String, &'a Value)| {
+            let place = format!("{}.{}", self.place, shown_key(key));
+            (key.as_str(), Self { value, place, problems: self.problems })
+        };
+        map.iter().map(member).collect()
+    }
+
     /// A list of tables of that section.
     pub(super) fn tables(&self, section: Section, most: usize) -> Vec<Table<'a>> {
         if self.value.is_object() {
@@ -161,6 +175,9 @@ impl<'a> Field<'a> {
 
     /// An amount within its bound, in the unit it is kept in.
     pub(super) fn amount(&self, bound: &Bound) -> Option<u64> {
+        if let Value::String(text) = self.value {
+            return self.word(bound, text);
+        }
         let Value::Number(number) = self.value else {
             self.mistyped(bound.kind());
             return None;
@@ -176,6 +193,23 @@ impl<'a> Field<'a> {
                 None
             }
         }
+    }
+
+    /// The one word that may stand where an amount does.
+    fn word(&self, bound: &Bound, text: &str) -> Option<u64> {
+        let is_near = || suggest::nearest(text, [word::WORD]).is_some();
+        match bound.unlimited() {
+            Some(unlimited) if text == word::WORD => return Some(unlimited),
+            None if text == word::WORD => {
+                self.wrong("this always has an end and cannot be unlimited", bound.remedy());
+            }
+            Some(_) if is_near() => {
+                let what = format!("{} is no amount", quoted(text));
+                self.wrong(what, format!("did you mean {:?}?", word::WORD));
+            }
+            Some(_) | None => self.mistyped(bound.kind()),
+        }
+        None
     }
 
     /// A program and its arguments.

@@ -45,13 +45,20 @@
 //! goal = "Read the code"               # at most 16 KiB
 //! after = []                           # ids of sub-tasks that come first
 //!
-//! [limits]                             # all from 1, except those from 0
-//! steps = 50                           # model calls, at most 1000000
-//! tool_calls = 100                     # from 0 to 10000000
-//! tokens = 1000000                     # at most 1000000000000
-//! cost_usd = 5.0                       # from 0 to 1000000000, at most 6 decimals, kept exactly
-//! active_seconds = 3600                # at most 31536000, a year
-//! repairs = 4                          # from 0 to 1000
+//! [limits]                             # all from 1, except those from 0; "unlimited" where marked *
+//! steps = 50                           # * model calls, at most 1000000
+//! tool_calls = 100                     # * from 0 to 10000000
+//! tokens = 1000000                     # * at most 1000000000000
+//! cost_usd = 5.0                       # * from 0 to 1000000000, at most 6 decimals, kept exactly
+//! active_seconds = 3600                # * at most 31536000, a year
+//! repairs = 4                          # * from 0 to 1000
+//! repair_percent = 30                  # * from 0 to 100
+//! repair_seconds = 900                 # * at most 31536000
+//! depth = 3                            # * from 0 to 32
+//! agents_alive = 8                     # * from 0 to 1000
+//! agents = 32                          # * from 0 to 10000
+//! tree_steps = 200                     # * at most 10000000; never below `steps` unless written
+//! tools = { read_file = 20 }           # * from 0 to 10000000 for each tool of the task
 //! parallel = 4                         # at most 64
 //! truncations = 3                      # at most 100
 //! attempts = 3                         # at most 100
@@ -64,6 +71,7 @@
 //! of at most 8 KiB. Unknown and misplaced keys are refused.
 
 mod field;
+mod guard;
 mod limits;
 mod parse;
 mod problem;
@@ -79,6 +87,8 @@ pub use problem::{BadTask, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Price};
+use crate::guard::{Effect, loops};
+use crate::id::RunId;
 use crate::plan::Plan;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::Check;
@@ -109,6 +119,9 @@ pub struct Task {
     pub on_failure: OnFailure,
     /// Bounds.
     pub limits: Limits,
+    /// When the guard acts on an agent that goes in circles.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub guard: loops::Settings,
     /// Tools the agent may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolChoice>,
@@ -157,6 +170,10 @@ pub enum WorkspaceMode {
     Copy,
 }
 
+fn is_default(settings: &loops::Settings) -> bool {
+    *settings == loops::Settings::default()
+}
+
 /// A tool as the task asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolChoice {
@@ -174,6 +191,9 @@ pub struct ToolChoice {
     /// How long a call may take, where the tool leaves that to the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// What repeating a call means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
 }
 
 /// A tool that is a program: arguments as JSON on standard input, result on
@@ -209,6 +229,9 @@ pub struct Submission {
     pub price: Price,
     /// Hash of task and tools: resuming under others needs consent.
     pub fingerprint: Digest,
+    /// The run that made this one, for an agent below another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
 }
 
 impl Submission {

@@ -8,11 +8,13 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::field::{Field, Table};
+use super::guard;
 use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
 use super::section::Section;
 use super::{CommandTool, OnFailure, Review, Task, ToolChoice, Workspace, WorkspaceMode};
 use crate::budget::Limits;
+use crate::guard::Effect;
 use crate::id::{SubtaskId, ToolName};
 use crate::plan::{Plan, SUBTASKS_MAX, Subtask};
 use crate::quality::{Check, CheckHow};
@@ -35,6 +37,15 @@ const CHECK_TIMEOUT_MS: u64 = 120_000;
 /// The name of the check that `[output]` becomes.
 const OUTPUT_CHECK: &str = "output schema";
 
+/// What repeating a call may mean.
+const EFFECTS: [(&str, Effect); 5] = [
+    ("read", Effect::Read),
+    ("write", Effect::Write),
+    ("exec", Effect::Exec),
+    ("cursor", Effect::Cursor),
+    ("poll", Effect::Poll),
+];
+
 const TIMEOUT: Bound = Bound::seconds("timeout_seconds", 3600);
 
 /// Reads a raw task, as it came out of TOML, YAML or JSON.
@@ -53,7 +64,7 @@ fn read(top: &Table<'_>) -> Task {
     let goal = top.require("goal", "say what is wanted, as in goal = \"Make the tests pass\"");
     let text = |field: Field<'_>| field.text(GOAL_MAX).map(str::to_owned);
     let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
-    Task {
+    let mut task = Task {
         goal: goal.and_then(text).unwrap_or_default(),
         model: model(top),
         instructions: top.get("instructions").and_then(text),
@@ -76,8 +87,14 @@ fn read(top: &Table<'_>) -> Task {
         workspace: workspace(section("workspace", Section::Workspace)),
         checks: checks(top, section("output", Section::Output)),
         plan: top.get("plan").and_then(|field| plan(&field)),
-        limits: section("limits", Section::Limits).map_or_else(Limits::default, |table| limits::read(&table)),
+        limits: Limits::default(),
+        guard: section("guard", Section::Guard).map(|table| guard::read(&table)).unwrap_or_default(),
+    };
+    if let Some(table) = section("limits", Section::Limits) {
+        let names: BTreeSet<&str> = task.tools.iter().map(|tool| tool.name.as_str()).collect();
+        task.limits = limits::read(&table, &names);
     }
+    task
 }
 
 fn model(top: &Table<'_>) -> String {
@@ -166,7 +183,7 @@ fn tools(top: &Table<'_>) -> Vec<ToolChoice> {
     let plain = top.get("tools").and_then(|field| field.list(ENTRIES_MAX)).unwrap_or_default();
     let plain = plain.iter().filter_map(|field| {
         let name = tool_name(field, &mut names)?;
-        Some(ToolChoice { name, command: None, consent: None, repeat: None, timeout_ms: None })
+        Some(ToolChoice { name, command: None, consent: None, repeat: None, timeout_ms: None, effect: None })
     });
     let mut choices: Vec<_> = plain.collect();
     let tables = top.get("tool").map(|field| field.tables(Section::Tool, ENTRIES_MAX)).unwrap_or_default();
@@ -187,6 +204,7 @@ fn tool(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<ToolChoice> {
         consent: table.get("consent").and_then(|field| field.one_of(&consents)),
         repeat: table.get("repeat").and_then(|field| field.one_of(&repeats)),
         timeout_ms: table.get("timeout_seconds").and_then(|field| field.amount(&TIMEOUT)),
+        effect: table.get("effect").and_then(|field| field.one_of(&EFFECTS)),
     };
     Some(ToolChoice { name: name?, ..choice })
 }

@@ -1,7 +1,7 @@
 //! Which keys a task file knows, and where each belongs.
 
 use super::problem::{Problems, shown_key};
-use super::{limits, suggest};
+use super::{guard, limits, suggest};
 
 /// A table of the task file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +20,21 @@ pub(super) enum Section {
     Plan,
     /// `[limits]`
     Limits,
+    /// `[guard]`
+    Guard,
 }
 
 impl Section {
-    const ALL: [Self; 7] =
-        [Self::Top, Self::Workspace, Self::Output, Self::Check, Self::Tool, Self::Plan, Self::Limits];
+    const ALL: [Self; 8] = [
+        Self::Top,
+        Self::Workspace,
+        Self::Output,
+        Self::Check,
+        Self::Tool,
+        Self::Plan,
+        Self::Limits,
+        Self::Guard,
+    ];
 
     fn keys(self) -> &'static [&'static str] {
         match self {
@@ -42,15 +52,25 @@ impl Section {
                 "tool",
                 "plan",
                 "limits",
+                "guard",
             ],
             Self::Workspace => &["path", "mode"],
             Self::Output => &["schema"],
             Self::Check => &["name", "command", "timeout_seconds"],
-            Self::Tool => {
-                &["name", "command", "description", "schema", "probe", "consent", "repeat", "timeout_seconds"]
-            }
+            Self::Tool => &[
+                "name",
+                "command",
+                "description",
+                "schema",
+                "probe",
+                "consent",
+                "repeat",
+                "timeout_seconds",
+                "effect",
+            ],
             Self::Plan => &["id", "goal", "after"],
             Self::Limits => &limits::KEYS,
+            Self::Guard => &guard::KEYS,
         }
     }
 
@@ -64,6 +84,7 @@ impl Section {
             Self::Tool => "`[[tool]]`",
             Self::Plan => "`[[plan]]`",
             Self::Limits => "`[limits]`",
+            Self::Guard => "`[guard]`",
         }
     }
 

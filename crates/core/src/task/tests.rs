@@ -1,13 +1,14 @@
 //! Task files: what is accepted, and what is said about the rest.
 
+mod limits;
+
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
 use super::suggest::nearest;
 use super::*;
-use crate::budget::Limit;
-use crate::event::Raise;
+use crate::budget::{TreeLimits, UNLIMITED_COUNT};
 use crate::id::ToolName;
 use crate::quality::CheckHow;
 use crate::tool::Touch;
@@ -60,6 +61,8 @@ fn full() -> Value {
         "limits": {
             "steps": 7, "tool_calls": 0, "tokens": 5e3, "cost_usd": 0.1, "active_seconds": 60, "repairs": 0, "parallel": 64,
             "truncations": 1, "attempts": 2, "output_tokens": 100, "model_seconds": 9, "approval_seconds": 10,
+            "repair_percent": 50, "repair_seconds": 30, "depth": 0, "agents_alive": 1, "agents": 2, "tree_steps": 9,
+            "tools": { "pay": 1, "read_file": "unlimited" },
         },
     })
 }
@@ -99,6 +102,12 @@ fn everything_the_file_form_offers_arrives_in_the_task() {
             output_tokens: 100,
             model_ms: 9000,
             approval_ms: 10_000,
+            repair_percent: 50,
+            repair_ms: 30_000,
+            tools: [("pay", 1), ("read_file", UNLIMITED_COUNT)]
+                .map(|(name, most)| (ToolName::parse(name).unwrap(), most))
+                .into(),
+            tree: TreeLimits { depth: 0, agents_alive: 1, agents: 2, steps: 9 },
         }
     );
     let plan: Vec<_> =
@@ -164,7 +173,7 @@ fn all_problems_are_reported_at_once() {
         check[1].name: `name` is missing; say what people call it, as in name = "tests"
         check[1].command: expected a list of words, as in ["make", "test"], found the text "make"; write that
         limits.step: `step` is not known in `[limits]`; did you mean `steps`?
-        limits.steps: 0 is below 1; write a whole number from 1 to 1000000
+        limits.steps: 0 is below 1; write a whole number from 1 to 1000000, or "unlimited"
         limits.parallel: 65 is above 64; write a whole number from 1 to 64
         "#,
     );
@@ -175,7 +184,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, output, check, tool, plan, limits",
+        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, output, check, tool, plan, limits, guard",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -191,7 +200,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, output, check, tool, plan, limits
+        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, output, check, tool, plan, limits, guard
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 
@@ -230,115 +239,6 @@ fn a_wrong_type_is_named_with_what_came() {
         &with(json!({ "limits": { "steps": "5" } })),
         "limits.steps: expected a whole number, found the text \"5\"; write that",
     );
-}
-
-#[test]
-fn limits_keep_to_their_bounds() {
-    let limit =
-        |key: &str, value: Value| parse(&with(json!({ "limits": { key: value } }))).map(|task| task.limits);
-    for (key, most) in [
-        ("steps", 1_000_000_u64),
-        ("tool_calls", 10_000_000),
-        ("tokens", 1_000_000_000_000),
-        ("cost_usd", 1_000_000_000),
-        ("active_seconds", 31_536_000),
-        ("repairs", 1000),
-        ("parallel", 64),
-        ("truncations", 100),
-        ("attempts", 100),
-        ("output_tokens", 10_000_000),
-        ("model_seconds", 86_400),
-        ("approval_seconds", 31_536_000),
-    ] {
-        let may_be_zero = ["cost_usd", "repairs", "tool_calls"].contains(&key);
-        assert_eq!(limit(key, json!(0)).is_ok(), may_be_zero, "{key}");
-        assert!(limit(key, json!(1)).is_ok() && limit(key, json!(most)).is_ok(), "{key}");
-        assert!(limit(key, json!(1.0)).is_ok() && limit(key, json!(most as f64)).is_ok(), "{key}");
-        for bad in [
-            json!(most + 1),
-            json!(-1),
-            json!(-0.5),
-            json!(1e300),
-            json!(u64::MAX),
-            json!(1e-9),
-            json!(null),
-            json!("1"),
-        ] {
-            assert_eq!(places(&with(json!({ "limits": { key: bad } }))), [format!("limits.{key}")], "{bad}");
-        }
-        assert_eq!(limit(key, json!(1.5)).is_ok(), key == "cost_usd", "{key}");
-    }
-    assert_eq!(limit("active_seconds", json!(60)).unwrap().active_ms, 60_000);
-}
-
-#[test]
-fn money_is_kept_to_the_micro_dollar() {
-    let micros = |value: Value| {
-        parse(&with(json!({ "limits": { "cost_usd": value } }))).map(|task| task.limits.micros)
-    };
-    for (dollars, expected) in [
-        (json!(0.1), 100_000),
-        (json!(2.5), 2_500_000),
-        (json!(0.000_001), 1),
-        (json!(0.29), 290_000),
-        (json!(1e9), 1_000_000_000_000_000),
-        (json!(999_999_999.999_999), 999_999_999_999_999),
-        (json!(3), 3_000_000),
-        (json!(0), 0),
-        (json!(-0.0), 0),
-    ] {
-        assert_eq!(micros(dollars), Ok(expected));
-    }
-    check(
-        &with(json!({ "limits": { "cost_usd": 0.000_000_1 } })),
-        "limits.cost_usd: 1e-7 is finer than a millionth of a dollar; write an amount of dollars from 0 to 1000000000 with at most 6 decimals",
-    );
-    assert!(micros(json!(1_000_000_000.1)).is_err() && micros(json!(-0.01)).is_err());
-    // What TOML calls `nan` arrives as null.
-    assert!(micros(json!(f64::NAN)).is_err());
-}
-
-#[test]
-fn a_limit_is_raised_in_the_words_of_the_task_file() {
-    let raise = |limit, to| Ok(Raise { limit, to });
-    assert_eq!(parse_raise("steps=100"), raise(Limit::Steps, 100));
-    assert_eq!(parse_raise("tool_calls=5"), raise(Limit::ToolCalls, 5));
-    assert_eq!(parse_raise(" tokens = 2e6 "), raise(Limit::Tokens, 2_000_000));
-    assert_eq!(parse_raise("cost_usd=2.5"), raise(Limit::Money, 2_500_000));
-    assert_eq!(parse_raise("active_seconds=60"), raise(Limit::ActiveTime, 60_000));
-    let refused = |text: &str| parse_raise(text).unwrap_err();
-    assert_eq!(refused("stepz=5"), "\"stepz\" is no limit that can be raised; did you mean steps?");
-    assert_eq!(
-        refused("steps"),
-        "\"steps\" raises nothing; write LIMIT=AMOUNT with one of steps, tool_calls, tokens, cost_usd, active_seconds"
-    );
-    assert_eq!(
-        refused("steps=1.5"),
-        "steps: 1.5 is not a whole number; write a whole number from 1 to 1000000"
-    );
-    for bad in [
-        "",
-        "=",
-        "steps=",
-        "steps=0",
-        "steps=x",
-        "steps=1=2",
-        "steps=-1",
-        "steps=1000001",
-        "repairs=5",
-        "cost_usd=NaN",
-        "cost_usd=inf",
-        "cost_usd=-1",
-        "cost_usd=1000000001",
-        "cost_usd=0.0000001",
-        "cost_usd=$5",
-        "steps=١",
-        "tokens=99999999999999999999999",
-        "steps=+5",
-        "steps=007",
-    ] {
-        assert!(parse_raise(bad).is_err(), "{bad}");
-    }
 }
 
 #[test]
@@ -501,6 +401,7 @@ fn the_fingerprint_is_of_the_task_and_its_tools() {
         consent: Consent::Ask,
         probes: true,
         timeout_ms: 5,
+        effect: None,
     };
     let fingerprint = Submission::fingerprint_of(&task, &[spec("Pays.")]);
     let reread: Task = serde_json::from_str(&serde_json::to_string(&task).unwrap()).unwrap();

@@ -21,6 +21,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bowline_core::budget::Price;
 use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::message::Usage;
 
@@ -79,8 +80,8 @@ impl Model for Scripted {
         Ok(self.answer(&request, reply))
     }
 
-    fn estimate_micros(&self, input_tokens: u64, output_tokens: u64) -> u64 {
-        self.script.price.of(input_tokens, output_tokens)
+    fn price(&self) -> Option<Price> {
+        self.script.price
     }
 }
 
@@ -111,7 +112,7 @@ impl Scripted {
         Answer {
             stop: reply.stop,
             usage,
-            micros: self.script.price.of(usage.input, usage.output),
+            micros: self.script.price.map_or(0, |price| price.of(&usage)),
             text: reply.text.clone(),
             calls: reply.calls.clone(),
         }

@@ -10,9 +10,9 @@ use super::expect::Expect;
 use super::script::{BadScript, Failing, Script, ScriptedReply, Stall, VERSION};
 use crate::SaidCall;
 
-const SCRIPT_KEYS: &[&str] = &["script", "usage", "price", "conversations"];
+const SCRIPT_KEYS: &[&str] = &["script", "usage", "price", "free", "conversations"];
 const USAGE_KEYS: &[&str] = &["input", "output", "cached", "reasoning"];
-const PRICE_KEYS: &[&str] = &["input", "output"];
+const PRICE_KEYS: &[&str] = &["input", "output", "cached", "reasoning"];
 const REPLY_KEYS: &[&str] =
     &["expect", "say", "calls", "stop", "fails", "stall_ms", "stall", "stream", "usage"];
 const CALL_KEYS: &[&str] = &["tool", "args", "raw_args", "id"];
@@ -42,7 +42,7 @@ pub(super) fn script(value: &Value) -> Read<Script> {
     }
     Ok(Script {
         usage: fields.get("usage").map(|found| usage(found, "usage")).transpose()?,
-        price: fields.get("price").map(price).transpose()?.unwrap_or_default(),
+        price: priced(&fields)?,
         conversations,
     })
 }
@@ -211,11 +211,31 @@ fn usage(value: &Value, place: &str) -> Read<Usage> {
     Ok(usage)
 }
 
+/// What the script costs: nothing, unless it says otherwise.
+fn priced(fields: &Fields<'_>) -> Read<Option<Price>> {
+    let price = fields.get("price").map(price).transpose()?;
+    match (price, fields.yes_or_no("free")?) {
+        (Some(_), Some(true)) => Err(wrong("the file", "`price` and `free` exclude each other")),
+        (Some(price), Some(false) | None) => Ok(Some(price)),
+        (None, Some(true) | None) => Ok(Some(Price::FREE)),
+        (None, Some(false)) => Ok(None),
+    }
+}
+
 fn price(value: &Value) -> Read<Price> {
     let fields = Fields::new(value, "price", PRICE_KEYS)?;
     // A script names micro-dollars for one token, a price those for a million.
-    let per_million = |key| fields.number(key).map(|micros| micros.unwrap_or(0).saturating_mul(1_000_000));
-    Ok(Price { input: per_million("input")?, output: per_million("output")? })
+    let micros = |key| {
+        let each = fields.number(key)?;
+        let fits = |each: u64| each.checked_mul(1_000_000).ok_or_else(|| wrong(&fields.at(key), "too large"));
+        each.map(fits).transpose()
+    };
+    Ok(Price {
+        input: micros("input")?.unwrap_or(0),
+        output: micros("output")?.unwrap_or(0),
+        cached: micros("cached")?,
+        reasoning: micros("reasoning")?,
+    })
 }
 
 /// A map whose keys have all been checked, and where it stands.

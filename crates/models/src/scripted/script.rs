@@ -20,7 +20,8 @@ pub(super) const CRITIQUE: &str = "critique";
 #[derive(Clone, Debug)]
 pub struct Script {
     pub(super) usage: Option<Usage>,
-    pub(super) price: Price,
+    /// `None`: the script says that it is not free, and not what it costs.
+    pub(super) price: Option<Price>,
     pub(super) conversations: BTreeMap<String, Vec<ScriptedReply>>,
 }
 

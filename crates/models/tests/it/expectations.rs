@@ -20,6 +20,7 @@ fn tool(name: &str) -> ToolSpec {
         consent: Consent::NotNeeded,
         probes: false,
         timeout_ms: 1,
+        effect: None,
     }
 }
 

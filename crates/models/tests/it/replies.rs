@@ -3,9 +3,11 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use bowline_core::budget::Price;
 use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::id::SubtaskId;
 use bowline_core::message::Stop;
+use bowline_models::scripted::{Script, Scripted};
 use bowline_models::{Model as _, Watcher};
 use serde_json::json;
 
@@ -111,7 +113,41 @@ async fn usage_is_the_replys_own_or_the_scripts_or_counted() {
     assert_eq!((first.usage.input, first.usage.output, first.micros), (100, 20, 600));
     let second = ask(&model, request(vec![reply("a")])).await.unwrap();
     assert_eq!((second.usage.input, second.usage.cached, second.micros), (7, 5, 36));
-    assert_eq!(model.estimate_micros(100, 20), 600);
+    assert_eq!(model.price().unwrap().at_most(100, 20), 600);
     let counted = ask(&main_script(json!([{"say": "12345678"}])), request(vec![user("1234")])).await.unwrap();
     assert_eq!((counted.usage.input, counted.usage.output, counted.micros), (1, 2, 0));
+}
+
+#[tokio::test]
+async fn every_kind_of_token_has_its_price() {
+    let priced = |price: serde_json::Value| {
+        script(json!({
+            "script": 1, "price": price, "usage": {"input": 10, "cached": 4, "output": 6, "reasoning": 5},
+            "conversations": {"main": [{"say": "a"}]},
+        }))
+    };
+    for (price, micros) in [
+        (json!({"input": 3, "output": 15}), 30 + 90),
+        (json!({"input": 3, "output": 15, "cached": 1, "reasoning": 20}), 18 + 4 + 15 + 100),
+        (json!({"input": 3, "output": 15, "cached": 0}), 18 + 90),
+    ] {
+        assert_eq!(ask(&priced(price), request(vec![user("go")])).await.unwrap().micros, micros);
+    }
+}
+
+#[test]
+fn a_script_is_free_unless_it_says_otherwise_and_says_what_it_costs() {
+    let price = |more: serde_json::Value| {
+        let mut value = json!({"script": 1, "conversations": {}});
+        value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Script::from_value(value).map(|script| Scripted::new(script).price())
+    };
+    assert_eq!(price(json!({})).unwrap(), Some(Price::FREE));
+    assert_eq!(price(json!({"free": true})).unwrap(), Some(Price::FREE));
+    assert_eq!(price(json!({"price": {"input": 0}})).unwrap(), Some(Price::FREE));
+    assert_eq!(price(json!({"free": false})).unwrap(), None);
+    assert!(price(json!({"free": true, "price": {"input": 1}})).is_err());
+    assert!(price(json!({"price": {"input": -1}})).is_err());
+    assert!(price(json!({"price": {"input": 1.5}})).is_err());
+    assert!(price(json!({"price": {"input": u64::MAX}})).is_err());
 }

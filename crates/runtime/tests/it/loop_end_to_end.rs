@@ -121,7 +121,7 @@ async fn a_cancelled_run_halts_and_a_resume_reopens_it() {
     engine.cancel(&run, "ann").await.unwrap();
     let stopped = worker.await.unwrap().unwrap();
     let by = "ann".to_string();
-    assert_eq!(stopped, Stopped::Ended(Ending::Halted { why: HaltReason::Cancelled { by } }));
+    assert_eq!(stopped, Stopped::Ended(Ending::Halted { why: HaltReason::Cancelled { by }, report: None }));
     let stopped = engine.resume(&run, "ann", Vec::new()).await.unwrap();
     assert!(matches!(stopped, Stopped::Ended(Ending::Committed { .. })), "{stopped:?}");
     let words: Vec<String> = history(world.store.as_ref(), &run, 1, u64::MAX)

@@ -31,6 +31,7 @@ impl Counter {
             consent,
             probes: false,
             timeout_ms: 10_000,
+            effect: None,
         };
         Arc::new(Self { spec, calls: AtomicUsize::new(0) })
     }

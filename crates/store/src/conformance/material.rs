@@ -36,11 +36,13 @@ pub(super) fn submission(goal: &str, key: Option<&str>) -> Submission {
         review: Review::Never,
         on_failure: OnFailure::Keep,
         limits: Limits::default(),
+        guard: Default::default(),
         tools: Vec::new(),
         workspace: Workspace { path: "workspace".to_owned(), mode: WorkspaceMode::InPlace },
     };
     Submission {
         fingerprint: Digest::of(goal.as_bytes()),
+        parent: None,
         task,
         tools: Vec::new(),
         key: key.map(str::to_owned),

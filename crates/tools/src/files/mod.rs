@@ -78,7 +78,17 @@ impl BuiltIn {
             Touch::Exec => (Repeat::Never, Consent::Ask, COMMAND_MS),
         };
         let description = description.to_owned();
-        ToolSpec { name, description, schema, touch, repeat, consent, probes: false, timeout_ms }
+        ToolSpec {
+            name,
+            description,
+            schema,
+            touch,
+            repeat,
+            consent,
+            probes: false,
+            timeout_ms,
+            effect: None,
+        }
     }
 
     /// The tool, under these rules.

@@ -27,6 +27,7 @@ pub(crate) fn command_spec(name: ToolName, command: &CommandTool) -> ToolSpec {
         consent: Consent::Ask,
         probes: command.probe.is_some(),
         timeout_ms: COMMAND_TOOL_MS,
+        effect: None,
     }
 }
 

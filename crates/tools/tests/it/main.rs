@@ -98,7 +98,14 @@ impl Yard {
 }
 
 fn choice(name: &str) -> ToolChoice {
-    ToolChoice { name: name.to_owned(), command: None, consent: None, repeat: None, timeout_ms: None }
+    ToolChoice {
+        name: name.to_owned(),
+        command: None,
+        consent: None,
+        repeat: None,
+        timeout_ms: None,
+        effect: None,
+    }
 }
 
 fn command_choice(name: &str, argv: &[&str]) -> ToolChoice {

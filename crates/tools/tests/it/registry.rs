@@ -143,6 +143,7 @@ fn own(consent: Consent, repeat: Repeat, timeout_ms: u64) -> Arc<dyn Tool> {
         consent,
         probes: false,
         timeout_ms,
+        effect: None,
     }))
 }
 

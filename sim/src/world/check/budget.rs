@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bowline_core::budget::{Cost, Limit, Limits};
 use bowline_core::event::{Event, Raise, StepTrouble};
-use bowline_core::id::RunId;
+use bowline_core::id::{RunId, ToolName};
 
 use super::{Numbered, Verdict, submission};
 use crate::world::violation::Check;
@@ -14,6 +14,7 @@ struct Spent {
     limits: Limits,
     steps: u32,
     tool_calls: u32,
+    by_tool: BTreeMap<ToolName, u32>,
     repairs: u32,
     settled: Cost,
     reserved: BTreeMap<u32, Cost>,
@@ -28,9 +29,10 @@ pub(super) fn bounds(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
         return;
     };
     let mut spent = Spent {
-        limits: submission.task.limits,
+        limits: submission.task.limits.clone(),
         steps: 0,
         tool_calls: 0,
+        by_tool: BTreeMap::new(),
         repairs: 0,
         settled: Cost::default(),
         reserved: BTreeMap::new(),
@@ -41,7 +43,7 @@ pub(super) fn bounds(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
             verdict.violation(Check::O9, format!("run {run} event {seq}: {what}"));
         }
     }
-    let (held, limits, excess) = (spent.held(), spent.limits, spent.excess);
+    let (held, limits, excess) = (spent.held(), &spent.limits, spent.excess);
     let tokens = held.tokens <= limits.tokens.saturating_add(excess.tokens);
     let money = held.micros <= limits.micros.saturating_add(excess.micros);
     verdict.require(tokens && money, Check::O9, || format!("run {run} used {held:?} of {limits:?}"));
@@ -65,10 +67,8 @@ impl Spent {
             let reserved = self.reserved.get(step).copied().unwrap_or_default();
             self.settle(*step, if paid { reserved } else { Cost::default() });
         }
-        if let Event::CallStarted { attempt: 1, .. } = event {
-            self.tool_calls += 1;
-            let over = self.tool_calls > self.limits.tool_calls;
-            return over.then(|| format!("tool call {} of {}", self.tool_calls, self.limits.tool_calls));
+        if let Event::CallStarted { attempt: 1, tool, .. } = event {
+            return self.call(tool);
         }
         if let Event::RepairStarted { .. } = event {
             self.repairs += 1;
@@ -94,6 +94,18 @@ impl Spent {
         (!within).then(|| format!("step {step} holds {held:?} of {:?}", self.limits))
     }
 
+    fn call(&mut self, tool: &ToolName) -> Option<String> {
+        self.tool_calls += 1;
+        let uses = self.by_tool.entry(tool.clone()).or_default();
+        *uses += 1;
+        let (uses, most) = (*uses, self.limits.tools.get(tool).copied().unwrap_or(u32::MAX));
+        if uses > most {
+            return Some(format!("call {uses} of {most} of {tool}"));
+        }
+        let over = self.tool_calls > self.limits.tool_calls;
+        over.then(|| format!("tool call {} of {}", self.tool_calls, self.limits.tool_calls))
+    }
+
     fn settle(&mut self, step: u32, used: Cost) {
         let reserved = self.reserved.remove(&step).unwrap_or_default();
         self.excess = self.excess.plus(used.minus(reserved));
@@ -102,12 +114,22 @@ impl Spent {
 
     fn raise(&mut self, raise: &Raise) {
         let count = u32::try_from(raise.to).unwrap_or(u32::MAX);
-        match raise.limit {
+        match &raise.limit {
             Limit::Steps => self.limits.steps = self.limits.steps.max(count),
             Limit::ToolCalls => self.limits.tool_calls = self.limits.tool_calls.max(count),
             Limit::Tokens => self.limits.tokens = self.limits.tokens.max(raise.to),
             Limit::Money => self.limits.micros = self.limits.micros.max(raise.to),
-            Limit::ActiveTime => {}
+            Limit::Repairs => self.limits.repairs = self.limits.repairs.max(count),
+            Limit::Tool(tool) => {
+                self.limits.tools.get_mut(tool).into_iter().for_each(|most| *most = (*most).max(count));
+            }
+            Limit::ActiveTime
+            | Limit::RepairShare
+            | Limit::RepairTime
+            | Limit::TreeSteps
+            | Limit::Depth
+            | Limit::AgentsAlive
+            | Limit::Agents => {}
         }
     }
 }

@@ -204,7 +204,7 @@ fn doubt_step(event: &Event) -> Option<(ActionId, Stand, &'static [Stand])> {
     if let Event::CallFinished { action, .. } = event {
         return Some((*action, Stand::Done, &[Stand::Open]));
     }
-    if let Event::CallRefused { action, .. } = event {
+    if let Event::CallRefused { action, .. } | Event::CallBlocked { action, .. } = event {
         return Some((*action, Stand::Done, &[Stand::Idle, Stand::Free]));
     }
     None
@@ -252,7 +252,10 @@ fn talk(purpose: &Purpose) -> String {
 
 /// The action whose one answer this event is.
 fn settles(event: &Event) -> Option<ActionId> {
-    if let Event::CallFinished { action, .. } | Event::CallRefused { action, .. } = event {
+    if let Event::CallFinished { action, .. }
+    | Event::CallRefused { action, .. }
+    | Event::CallBlocked { action, .. } = event
+    {
         return Some(*action);
     }
     if let Event::CallSettled { action, settlement, .. } = event {

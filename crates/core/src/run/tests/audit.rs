@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::budget::Limit;
 use crate::event::{Event, Settlement, Subject, Verdict};
 use crate::id::ActionId;
 use crate::message::Message;
@@ -38,7 +39,9 @@ impl Audit {
                 self.started.insert(*action, (*key, *attempt));
                 self.cleared.remove(action);
             }
-            Event::CallRefused { action, .. } | Event::CallFinished { action, .. } => self.answer(*action),
+            Event::CallRefused { action, .. }
+            | Event::CallBlocked { action, .. }
+            | Event::CallFinished { action, .. } => self.answer(*action),
             Event::CallSettled { action, settlement, .. } => match settlement {
                 Settlement::Happened { .. } | Settlement::GivenUp { .. } => self.answer(*action),
                 Settlement::DidNotHappen => {
@@ -56,6 +59,8 @@ impl Audit {
             | Event::Retrieved { .. }
             | Event::SubtaskStarted { .. }
             | Event::StepFinished { .. }
+            | Event::StrategySwitched { .. }
+            | Event::RoundRepeated { .. }
             | Event::StepFailed { .. }
             | Event::ApprovalRequested { .. }
             | Event::ApprovalSettled { .. }
@@ -68,6 +73,7 @@ impl Audit {
             | Event::Diagnosed { .. }
             | Event::RepairStarted { .. }
             | Event::Repaired { .. }
+            | Event::LimitNear { .. }
             | Event::Stopping { .. }
             | Event::RollbackStarted { .. }
             | Event::Paused { .. }
@@ -95,6 +101,8 @@ impl Audit {
             assert_eq!(self.agreed.get(&action), Some(&binds), "{action} has its own yes");
         }
         assert!(run.spend.tool_calls <= run.limits.tool_calls, "tool calls stay within their limit");
+        let own = run.limits.allowed(&Limit::Tool(tool.clone()));
+        assert!(run.uses(tool) <= own, "calls of one tool stay within their limit");
         assert!(writes_out(run) <= 1, "one write at a time");
         assert!(!self.answered.contains(&action), "{action} is not started after its answer");
     }

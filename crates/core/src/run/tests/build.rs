@@ -39,6 +39,7 @@ pub(super) fn task() -> Setup {
         consent,
         probes,
         timeout_ms: 1000,
+        effect: None,
     });
     let task = Task {
         goal: "mend it".into(),
@@ -50,6 +51,7 @@ pub(super) fn task() -> Setup {
         review: Review::Never,
         on_failure: OnFailure::Rollback,
         limits: Limits::default(),
+        guard: crate::guard::loops::Settings::default(),
         tools: Vec::new(),
         workspace: Workspace { path: "w".into(), mode: WorkspaceMode::InPlace },
     };
@@ -58,8 +60,9 @@ pub(super) fn task() -> Setup {
         tools: tools.into(),
         key: None,
         seed: "00000000000000ff".into(),
-        price: Price { input: 1_000_000, output: 2_000_000 },
+        price: Price { input: 1_000_000, output: 2_000_000, ..Price::default() },
         fingerprint: Digest::ZERO,
+        parent: None,
     })
 }
 

@@ -245,7 +245,7 @@ fn an_action_has_its_own_key_which_is_the_same_in_every_replay() {
     let driver = check(
         &task(),
         "
-        > reply 1 read(a) read(a)
+        > reply 1 read(a) read(b)
         heard 1: tool use
         start a1.0 read
         start a1.1 read

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use super::audit::Audit;
 use super::show::START;
-use crate::budget::Spend;
+use crate::budget::{Allowance, Spend};
 use crate::effect::Effect;
 use crate::event::{Ending, Event};
+use crate::guard::ledger::Ledger;
 use crate::id::{Millis, RunId};
 use crate::input::{Input, What};
 use crate::run::{Refused, Run, STATE, decide};
@@ -25,6 +26,7 @@ pub(super) struct Record {
 pub(super) struct Driver {
     pub(super) run: Run,
     pub(super) now: Millis,
+    id: RunId,
     first: Event,
     records: Vec<Record>,
     audit: Audit,
@@ -32,16 +34,22 @@ pub(super) struct Driver {
 
 impl Driver {
     pub(super) fn new(submission: &Submission) -> Self {
+        Self::named("r1", submission)
+    }
+
+    pub(super) fn named(id: &str, submission: &Submission) -> Self {
         let first = Event::Submitted(Box::new(submission.clone()));
-        let run = begin(&first);
-        Self { run, now: START, first, records: Vec::new(), audit: Audit::default() }
+        let id = RunId::parse(id).unwrap();
+        let run = begin(&id, &first);
+        Self { run, now: START, id, first, records: Vec::new(), audit: Audit::default() }
     }
 
     /// The same run as another process finds it after its first `count` records.
     pub(super) fn recovered(&self, count: usize) -> Self {
         let mut found = Self {
-            run: begin(&self.first),
+            run: begin(&self.id, &self.first),
             now: START,
+            id: self.id.clone(),
             first: self.first.clone(),
             records: Vec::new(),
             audit: Audit::default(),
@@ -64,6 +72,31 @@ impl Driver {
     /// Feeds one input; a refused one must leave everything as it was.
     pub(super) fn feed(&mut self, what: What) -> Result<Vec<Event>, Refused> {
         let events = self.take(&Input::at(self.now, what))?;
+        self.check_debts();
+        Ok(events)
+    }
+
+    /// The journal, from the submission on.
+    pub(super) fn journal(&self) -> impl Iterator<Item = &Event> {
+        std::iter::once(&self.first).chain(self.events())
+    }
+
+    /// Feeds one input to a run that shares a ledger: decided with what was known
+    /// to be left, booked all or nothing, and decided again where others were
+    /// faster.
+    pub(super) fn share(
+        &mut self,
+        ledger: &mut Ledger,
+        known: Allowance,
+        what: What,
+    ) -> Result<Vec<Event>, Refused> {
+        let mut input = Input { allowance: Some(known), ..Input::at(self.now, what) };
+        while ledger.book(&self.id, &decide(&self.run, &input)?).is_err() {
+            let fresh = Some(ledger.allowance(&self.id));
+            assert_ne!(input.allowance, fresh, "what the ledger allows is not refused by it");
+            input.allowance = fresh;
+        }
+        let events = self.take(&input)?;
         self.check_debts();
         Ok(events)
     }
@@ -128,8 +161,8 @@ impl Driver {
     }
 }
 
-fn begin(first: &Event) -> Run {
-    Run::begin(&RunId::parse("r1").unwrap(), first, START).unwrap()
+fn begin(id: &RunId, first: &Event) -> Run {
+    Run::begin(id, first, START).unwrap()
 }
 
 fn with(mut run: Run, events: &[Event], at: Millis) -> Run {

@@ -20,19 +20,16 @@ fn a_limit_of_n_steps_is_exactly_n_questions_to_a_model() {
         > ok a1.0
         finish a1.0: ok
         ask 2 for main
-        > reply 2 read(a)
+        > reply 2 read(b)
         heard 2: tool use
         start a2.0 read
         > ok a2.0
         finish a2.0: ok
-        ask 3 for main
-        > reply 3 read(a)
-        heard 3: tool use
-        start a3.0 read
-        > ok a3.0
-        finish a3.0: ok
+        ask 3 for main, the last
+        > reply 3: half of it
+        heard 3: end
         stopping: steps 4 of 3
-        halted: steps 4 of 3
+        halted: steps 4 of 3; so far: half of it
         ",
     );
     assert_eq!(steps(&driver), 3);
@@ -93,7 +90,7 @@ fn steps_of_subtasks_critics_and_repairs_share_one_limit() {
         repair 1
         begin repair-1
         stopping: steps 3 of 2
-        halted: steps 3 of 2
+        halted: steps 3 of 2; so far: done
         ",
     );
     assert_eq!(steps(&driver), 2);
@@ -166,6 +163,7 @@ fn refused_calls_and_repeats_do_not_count_as_tool_calls() {
         start a1.1 read #2
         > ok a1.1
         finish a1.1: ok
+        near tool_calls 1 of 1
         ask 2 for main
         > reply 2 read(b)
         heard 2: tool use
@@ -181,14 +179,8 @@ fn a_question_that_might_use_more_tokens_than_are_left_is_not_sent() {
     check(
         &task().limits(|limits| limits.tokens = 4500),
         "
-        > reply 1 read(a)
-        heard 1: tool use
-        start a1.0 read
-        > ok a1.0
-        finish a1.0: ok
-        ask 2 for main
-        > fail 2 timed_out
-        unheard 2: timed out, again later
+        > fail 1 timed_out
+        unheard 1: timed out, again later
         > +2000 tick
         stopping: tokens of 4500
         halted: tokens of 4500
@@ -197,7 +189,7 @@ fn a_question_that_might_use_more_tokens_than_are_left_is_not_sent() {
 }
 
 #[test]
-fn what_is_reserved_for_one_subtask_is_not_there_for_another() {
+fn what_is_reserved_for_one_subtask_is_not_there_for_another_until_it_is_settled() {
     check(
         &task().plan("a; b").limits(|limits| limits.tokens = 8000),
         "
@@ -205,7 +197,56 @@ fn what_is_reserved_for_one_subtask_is_not_there_for_another() {
         model 1
         > reply 1: a is done
         heard 1: end
+        ask 2 for b
+        done a
+        > reply 2: b is done
+        heard 2: end
+        done b
+        acted a, b
+        verified 1: nothing to check
+        ",
+    );
+    check(
+        &task().plan("a; b").limits(|limits| limits.tokens = 8000),
+        "
+        > fail 1 timed_out
+        unheard 1: timed out, again later
+        stopping: tokens of 8000
         halted: tokens of 8000
+        ",
+    );
+}
+
+#[test]
+fn a_question_that_waits_for_another_to_settle_is_not_woken_before() {
+    check(
+        &task().plan("a; b").limits(|limits| limits.tokens = 9000),
+        "
+        > fail 1 rate_limited 60000
+        unheard 1: rate limited, again later
+        ? wakes
+        +60000, +3600000
+        > fail 2 rate_limited 1000
+        unheard 2: rate limited, again later
+        > +1500 tick
+        ask 3 for b
+        ? wakes
+        +60000, +3600000
+        ",
+    );
+    check(
+        &task().plan("a; b").limits(|limits| limits.tokens = 8000),
+        "
+        > fail 1 rate_limited 1000
+        unheard 1: rate limited, again later
+        ask 2 for b
+        ? wakes
+        +3600000
+        > +1500 tick
+        > reply 2: b is done
+        heard 2: end
+        ask 3 for a
+        done b
         ",
     );
 }

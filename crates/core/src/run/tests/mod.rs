@@ -8,6 +8,7 @@
 
 mod acting;
 mod audit;
+mod budget;
 mod build;
 mod calls;
 mod chaos;
@@ -16,6 +17,7 @@ mod consent;
 mod critiquing;
 mod doubt;
 mod drive;
+mod guard;
 mod limits;
 mod people;
 mod planning;
@@ -24,6 +26,7 @@ mod repairing;
 mod script;
 mod show;
 mod stopping;
+mod tree;
 mod verifying;
 mod world;
 

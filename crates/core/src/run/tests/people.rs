@@ -2,6 +2,7 @@
 
 use super::build::task;
 use super::check;
+use crate::id::ToolName;
 use crate::task::Review;
 
 #[test]
@@ -174,8 +175,8 @@ fn a_halted_run_reopens_with_a_higher_limit_and_goes_on_after_the_next_claim() {
         refused: the run has ended
         > approve a1.0
         refused: the run has ended
-        > resume steps=2
-        resumed by ann steps=2
+        > resume steps=3
+        resumed by ann steps=3
         ? due
         nothing
         ? needs-person
@@ -232,6 +233,7 @@ fn every_limit_can_be_raised() {
             limits.tokens = 0;
             limits.micros = 0;
             limits.active_ms = 0;
+            limits.tools.insert(ToolName::parse("read").unwrap(), 0);
         }),
         "
         > resume active_seconds=100000
@@ -263,9 +265,16 @@ fn every_limit_can_be_raised() {
         resumed by ann tool_calls=1
         > claim
         claimed 5
+        stopping: tools.read 1 of 0
+        halted: tools.read 1 of 0
+        > resume tools.read=2
+        resumed by ann tools.read=2
+        > claim
+        claimed 6
         start a1.0 read
         > ok a1.0
         finish a1.0: ok
+        near tool_calls 1 of 1
         ask 2 for main
         > reply 2: done
         heard 2: end
@@ -281,8 +290,8 @@ fn a_limit_can_be_raised_while_the_run_works() {
     check(
         &task().limits(|limits| limits.steps = 1),
         "
-        > resume steps=2
-        resumed by ann steps=2
+        > resume steps=3
+        resumed by ann steps=3
         > reply 1 read(a)
         heard 1: tool use
         start a1.0 read

@@ -67,6 +67,7 @@ fn repairs_are_bounded_then_writes_are_undone_last_first_and_the_run_fails() {
         diagnosed by verifier: failed: schema
         repair 1
         begin repair-1
+        near repairs 1 of 1
         ask 3 for repair-1
         > reply 3 write(h)
         heard 3: tool use
@@ -158,6 +159,7 @@ fn each_round_counts_against_the_bound() {
         diagnosed by critic: two
         repair 2
         begin repair-2
+        near repairs 2 of 2
         ask 5 for repair-2
         > reply 5: again
         heard 5: end

@@ -22,7 +22,7 @@
 use super::drive::Driver;
 use crate::budget::Limit;
 use crate::event::{Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
-use crate::id::{ActionId, WorkerId};
+use crate::id::{ActionId, ToolName, WorkerId};
 use crate::input::{
     Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, Signal, What,
 };
@@ -136,7 +136,11 @@ fn returned(run: &Run, verb: &str, action: ActionId, attempt: Option<&str>) -> W
     };
     let attempt = attempt.map_or_else(|| current(run, action), |word| word[1..].parse().unwrap());
     let output = Payload::inline(&format!("{verb} {action}"));
-    What::CallReturned { action, attempt, result: CallResult { how, output, full: None, duration_ms: 7 } }
+    What::CallReturned {
+        action,
+        attempt,
+        result: CallResult { how, output, full: None, duration_ms: 7, trace: None },
+    }
 }
 
 /// The attempt that is out, or the first.
@@ -208,8 +212,9 @@ fn question(run: &Run, words: &[&str]) -> (Subject, Digest) {
 
 fn raise(word: &str) -> Raise {
     let (name, to) = word.split_once('=').unwrap();
-    let limit = Limit::ALL.into_iter().find(|limit| limit.word() == name).unwrap();
-    Raise { limit, to: to.parse().unwrap() }
+    let tool = name.strip_prefix(Limit::TOOL_PREFIX).map(|tool| Limit::Tool(ToolName::parse(tool).unwrap()));
+    let plain = || Limit::ALL.into_iter().find(|limit| limit.word() == name).unwrap();
+    Raise { limit: tool.unwrap_or_else(plain), to: to.parse().unwrap() }
 }
 
 /// The attempt of a call that is in doubt now; 1 when it is not.

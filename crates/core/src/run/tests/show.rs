@@ -3,10 +3,13 @@
 use crate::budget::Limit;
 use crate::effect::Effect;
 use crate::event::{
-    Ending, Event, FailReason, HaltReason, Purpose, RestoreOutcome, Settlement, StopReason, Verdict,
+    Ending, Event, Exhausted, FailReason, HaltReason, Purpose, RestoreOutcome, Settlement, StopReason,
+    Verdict,
 };
-use crate::id::Millis;
+use crate::guard::loops::Finding as Looping;
+use crate::id::{ActionId, Millis, RunId};
 use crate::message::{Message, Payload};
+use crate::plan::Plan;
 use crate::quality::CheckOutcome;
 use crate::run::{Run, Wait};
 
@@ -38,27 +41,33 @@ fn at(moment: Millis) -> String {
     format!("+{}", moment.since(START))
 }
 
+fn planned(plan: &Plan) -> String {
+    let rows = plan.subtasks().iter().map(|subtask| match list(&subtask.after).as_str() {
+        "" => subtask.id.to_string(),
+        after => format!("{} < {after}", subtask.id),
+    });
+    format!("planned {}", rows.collect::<Vec<_>>().join("; "))
+}
+
+fn blocked(action: ActionId, why: &Looping) -> String {
+    format!("block {action}: {}", word(&why.reason))
+}
+
 #[expect(clippy::too_many_lines, reason = "an exhaustive match that only words")]
 pub(super) fn event(event: &Event) -> String {
     match event {
         Event::Submitted(_) => "submitted".into(),
         Event::Claimed { epoch, .. } => format!("claimed {epoch}"),
-        Event::Planned { plan, .. } => {
-            let rows = plan.subtasks().iter().map(|subtask| match list(&subtask.after).as_str() {
-                "" => subtask.id.to_string(),
-                after => format!("{} < {after}", subtask.id),
-            });
-            format!("planned {}", rows.collect::<Vec<_>>().join("; "))
-        }
+        Event::Planned { plan, .. } => planned(plan),
         Event::Decomposed { order, .. } => format!("order {}", list(order)),
         Event::Retrieved { evidence, .. } => {
             format!("retrieved {}", list(evidence.iter().map(|item| &item.path))).trim_end().into()
         }
         Event::SubtaskStarted { subtask, .. } => format!("begin {subtask}"),
-        Event::StepStarted { step, purpose: Purpose::Act(id), .. } => format!("ask {step} for {id}"),
-        Event::StepStarted { step, purpose: Purpose::Critique(round), .. } => {
-            format!("ask {step} for critique {round}")
-        }
+        Event::StepStarted { step, purpose, last, .. } => ask(*step, purpose, last.is_some()),
+        Event::CallBlocked { action, why, .. } => blocked(*action, why),
+        Event::StrategySwitched { subtask, why } => format!("switch {subtask}: {}", word(&why.reason)),
+        Event::RoundRepeated { round, back } => format!("round {round} is like {back} before"),
         Event::StepFinished { step, stop, .. } => format!("heard {step}: {}", word(stop)),
         Event::StepFailed { step, why, retry_at } => {
             let retry = retry_at.map_or(", not again", |_| ", again later");
@@ -101,6 +110,9 @@ pub(super) fn event(event: &Event) -> String {
         }
         Event::RepairStarted { round } => format!("repair {round}"),
         Event::Repaired { round, .. } => format!("repaired {round}"),
+        Event::LimitNear { limit, of, used, allowed } => {
+            format!("near {}", measure(limit, *used, *allowed, of.as_ref()))
+        }
         Event::Stopping { why: StopReason::Fail(why) } => format!("stopping: {}", failure(why)),
         Event::Stopping { why: StopReason::Halt(why) } => format!("stopping: {}", halt(why)),
         Event::RollbackStarted { why } => format!("rollback: {}", failure(why)),
@@ -123,11 +135,23 @@ pub(super) fn event(event: &Event) -> String {
     }
 }
 
+fn ask(step: u32, purpose: &Purpose, last: bool) -> String {
+    let last = if last { ", the last" } else { "" };
+    match purpose {
+        Purpose::Act(id) => format!("ask {step} for {id}{last}"),
+        Purpose::Critique(round) => format!("ask {step} for critique {round}"),
+    }
+}
+
 pub(super) fn end(ending: &Ending) -> String {
     match ending {
         Ending::Committed { output, .. } => format!("committed: {}", texts(output).replace('\n', "/")),
         Ending::Failed { why, .. } => format!("failed: {}", failure(why)),
-        Ending::Halted { why } => format!("halted: {}", halt(why)),
+        Ending::Halted { why, report } => {
+            let partial = report.as_ref().and_then(|report| report.partial.as_deref());
+            let partial = partial.map(|partial| format!("; so far: {}", texts(partial).replace('\n', "/")));
+            format!("halted: {}{}", halt(why), partial.unwrap_or_default())
+        }
     }
 }
 
@@ -153,11 +177,29 @@ fn failure(why: &FailReason) -> String {
 fn halt(why: &HaltReason) -> String {
     match why {
         HaltReason::Cancelled { by } => format!("cancelled by {by}"),
-        HaltReason::LimitReached { limit, wanted, allowed } => match limit {
-            Limit::Steps | Limit::ToolCalls => format!("{} {wanted} of {allowed}", limit.word()),
-            Limit::Tokens | Limit::Money | Limit::ActiveTime => format!("{} of {allowed}", limit.word()),
-        },
+        HaltReason::LimitReached(Exhausted { limit, wanted, allowed, of }) => {
+            measure(limit, *wanted, *allowed, of.as_ref())
+        }
+        HaltReason::Looping(why) => format!("circles: {}", word(&why.reason)),
         HaltReason::ModelUnavailable { message } => format!("no model: {message}"),
+    }
+}
+
+/// Counts in full; amounts that depend on the words of a prompt without the first number.
+fn measure(limit: &Limit, used: u64, allowed: u64, of: Option<&RunId>) -> String {
+    let of = of.map_or(String::new(), |run| format!(" of {run}"));
+    match limit {
+        Limit::Tokens | Limit::Money | Limit::ActiveTime | Limit::RepairShare | Limit::RepairTime => {
+            format!("{} of {allowed}{of}", limit.word())
+        }
+        Limit::Steps
+        | Limit::ToolCalls
+        | Limit::Repairs
+        | Limit::TreeSteps
+        | Limit::Depth
+        | Limit::AgentsAlive
+        | Limit::Agents
+        | Limit::Tool(_) => format!("{} {used} of {allowed}{of}", limit.word()),
     }
 }
 
@@ -209,8 +251,9 @@ pub(super) fn talk(run: &Run, thread: &str) -> Vec<String> {
         Message::Assistant { text: said, calls } => {
             Some(format!("model: {} [{}]", text(said), list(calls.iter().map(|call| &call.tool))))
         }
-        Message::ToolResult { call, output, is_error } => {
-            Some(format!("{call}{}: {}", if *is_error { " failed" } else { "" }, text(output)))
+        Message::ToolResult { call, output, is_error, notice } => {
+            let notice = if notice.is_some() { " (told)" } else { "" };
+            Some(format!("{call}{}{notice}: {}", if *is_error { " failed" } else { "" }, text(output)))
         }
     };
     thread.messages.iter().filter_map(line).collect()

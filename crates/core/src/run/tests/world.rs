@@ -9,10 +9,12 @@ use crate::effect::Effect;
 use crate::event::{Ending, Purpose, Subject};
 use crate::id::{ActionId, Millis};
 use crate::input::What;
-use crate::message::Message;
+use crate::message::{Message, Payload};
 use crate::provenance::Digest;
 use crate::run::Wait;
 
+/// What a model says with its last call.
+const SUMMARY: &str = "so far so good";
 /// More inputs than any scenario needs.
 const INPUTS_MAX: usize = 400;
 
@@ -40,8 +42,14 @@ impl World {
     pub(super) fn answer(&mut self, driver: &Driver, effect: &Effect) -> What {
         let line = match effect {
             Effect::CallModel { step, .. } if self.trouble.contains(step) => format!("fail {step} transient"),
+            Effect::CallModel { step, purpose: Purpose::Act(_), tools, .. } if tools.is_empty() => {
+                format!("reply {step}: {SUMMARY}")
+            }
             Effect::CallModel { step, purpose, messages, .. } => {
-                let spoken = messages.iter().filter(|message| matches!(message, Message::Assistant { .. }));
+                let spoken = messages.iter().filter(|message| match message {
+                    Message::Assistant { text, .. } => *text != Payload::inline(SUMMARY),
+                    Message::System(_) | Message::User(_) | Message::ToolResult { .. } => false,
+                });
                 format!("reply {step} {}", self.says(purpose, spoken.count()))
             }
             Effect::PrepareCall { action, .. } => format!("prepared {action}"),

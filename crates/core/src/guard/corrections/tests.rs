@@ -1,0 +1,211 @@
+//! Corrections against labelled messages, and how they add up.
+
+use proptest::prelude::*;
+use serde::Deserialize;
+
+use super::*;
+use crate::budget::{Cost, Limits, Spend};
+
+const CASES: &str = include_str!("../../../../../fixtures/guard/corrections.jsonl");
+
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    part: String,
+    label: String,
+    earlier: Vec<String>,
+    message: String,
+}
+
+fn word(remark: Remark) -> &'static str {
+    match remark {
+        Remark::Explicit => "explicit",
+        Remark::Implicit => "implicit",
+        Remark::Plain => "none",
+    }
+}
+
+fn said(messages: &[&str]) -> Corrections {
+    let mut corrections = Corrections::default();
+    messages.iter().for_each(|message| {
+        corrections.record_message(message);
+    });
+    corrections
+}
+
+/// (right, found, labelled) of corrections of either sort in one part.
+fn figures(part: &str) -> (usize, usize, usize) {
+    let (mut right, mut found, mut labelled) = (0, 0, 0);
+    let cases = CASES.lines().map(|line| serde_json::from_str::<Case>(line).unwrap());
+    for case in cases.filter(|case| case.part == part) {
+        let mut corrections = Corrections::default();
+        case.earlier.iter().for_each(|message| {
+            corrections.record_message(message);
+        });
+        let remark = word(corrections.record_message(&case.message));
+        found += usize::from(remark != "none");
+        labelled += usize::from(case.label != "none");
+        right += usize::from(remark == case.label && remark != "none");
+        if remark != case.label && part == "tune" {
+            println!("{} is {} and was called {remark}: {}", case.id, case.label, case.message);
+        }
+    }
+    println!("{part}: {right} right of {found} found and {labelled} labelled");
+    (right, found, labelled)
+}
+
+#[test]
+fn labelled_corrections_are_found_and_little_else() {
+    for part in ["tune", "hold"] {
+        let (right, found, labelled) = figures(part);
+        assert!(right * 100 >= found * 90, "{part} precision: {right} of {found}");
+        assert!(right * 100 >= labelled * 85, "{part} recall: {right} of {labelled}");
+    }
+}
+
+#[test]
+fn the_third_correction_of_a_kind_is_a_pattern_and_the_second_is_not() {
+    let mut corrections = said(&["No, use tabs, not spaces.", "Thanks, now the parser.", "I said tabs!"]);
+    assert_eq!(corrections.patterns(), []);
+    assert_eq!(corrections.prelude(), None);
+    corrections.record_message("Don't indent with spaces. Tabs, please.");
+    let patterns = corrections.patterns();
+    assert_eq!(patterns.len(), 1);
+    assert_eq!((patterns[0].explicit, patterns[0].implicit), (3, 0));
+    let prelude = corrections.prelude().unwrap();
+    assert!(prelude.starts_with("The user's own past corrections"), "{prelude}");
+    assert!(prelude.contains("- 3 times: \"Don't indent with spaces. Tabs, please.\""), "{prelude}");
+}
+
+#[test]
+fn corrections_of_different_things_are_different_kinds() {
+    let corrections = said(&["No, use tabs.", "Stop renaming my variables.", "You forgot the tests again."]);
+    assert_eq!(corrections.patterns(), []);
+    assert_eq!(corrections.kinds.len(), 3);
+}
+
+#[test]
+fn corrections_of_one_kind_meet_in_every_language() {
+    for three in [
+        [
+            "Nein, bitte mit Tabs einrücken.",
+            "Ich habe doch gesagt: Tabs!",
+            "Schon wieder Leerzeichen statt Tabs.",
+        ],
+        ["Non, utilise des tabulations.", "J'ai dit des tabulations !", "Arrête d'oublier les tabulations."],
+        ["No, usa tabuladores.", "Te dije que usaras tabuladores.", "Usa tabuladores en lugar de espacios."],
+        ["違います。タブを使ってください。", "スペースではなくタブです。", "タブと言いました。"],
+        ["不对，应该用制表符。", "我说过用制表符。", "别再用空格，用制表符。"],
+    ] {
+        assert_eq!(said(&three).patterns().len(), 1, "{three:?}");
+    }
+}
+
+#[test]
+fn asking_again_counts_within_the_window_only() {
+    let question = "How many orders were cancelled in March?";
+    let fillers = ["Thanks.", "What is a mutex?", "Rename the branch.", "Print the menu.", "Open the door."];
+    assert_eq!(Corrections::default().record_message(question), Remark::Plain);
+    let mut near = said(&[question, "Hm, please explain."]);
+    assert_eq!(near.record_message("how many orders were cancelled in march"), Remark::Implicit);
+    let mut far = said(&[question]);
+    fillers.iter().for_each(|filler| {
+        far.record_message(filler);
+    });
+    assert_eq!(far.record_message(question), Remark::Plain);
+}
+
+#[test]
+fn answers_to_a_question_are_no_corrections() {
+    for answer in [
+        "No, I don't want to be transferred.",
+        "Nein, ich brauche keine Rechnung.",
+        "Non, je préfère attendre.",
+    ] {
+        assert!(!is_correction(answer), "{answer}");
+    }
+    assert!(is_correction("No, I wanted the other flight."));
+    let mut corrections = said(&["Please cancel reservation 59XX6W."]);
+    assert_eq!(corrections.record_message("Yes, cancel reservation 59XX6W."), Remark::Plain);
+}
+
+#[test]
+fn a_correction_given_by_the_caller_counts_without_any_phrase() {
+    let mut corrections = Corrections::default();
+    (0..3).for_each(|_| corrections.record_correction("dates are ISO"));
+    assert_eq!(corrections.patterns()[0].explicit, 3);
+}
+
+#[test]
+fn the_prelude_keeps_to_its_length_and_cannot_break_out_of_its_quotes() {
+    let mut corrections = Corrections::new(Settings { prelude_bytes_max: 200, ..Settings::default() });
+    for subject in ["alpha", "bravo", "charlie", "delta", "echo"] {
+        (0..3).for_each(|_| corrections.record_correction(&format!("{subject}\"\n\n- {subject}")));
+    }
+    let prelude = corrections.prelude().unwrap();
+    assert!(prelude.len() <= 200);
+    assert_eq!(prelude.lines().count(), prelude.matches("- 3 times: \"").count() + 1);
+    assert_eq!(prelude.matches('"').count() % 2, 0);
+}
+
+#[test]
+fn what_was_exported_is_imported_whole() {
+    let corrections = said(&["No, use tabs.", "I said tabs.", "What is new?", "You forgot the tests."]);
+    assert_eq!(corrections.patterns(), []);
+    let settled = Cost { tokens: 7, micros: 1_234_567 };
+    let spend = Spend { steps: 3, tool_calls: 9, settled, active_ms: 11, repairs: 1 };
+    let limits = Limits { micros: 42, ..Limits::default() };
+    let before = Exchange::new(corrections, spend, limits);
+    let mut after = Exchange::import(&before.export().unwrap()).unwrap();
+    assert_eq!(after, before);
+    after.corrections.record_message("Stop! Tabs instead of spaces.");
+    assert_eq!(after.corrections.patterns()[0].explicit, 3);
+}
+
+#[test]
+fn settings_beyond_their_bounds_are_brought_back() {
+    let wild = Settings { pattern_at: 0, window: 999, same_kind: f64::NAN, prelude_bytes_max: 2048 };
+    let tame = Settings { pattern_at: 1, window: WINDOW_MAX, ..Settings::default() };
+    assert_eq!(Corrections::new(wild), Corrections::new(tame));
+}
+
+#[test]
+fn an_import_of_another_version_or_beyond_the_bounds_is_refused() {
+    let whole =
+        Exchange::new(said(&["No, use tabs."]), Spend::default(), Limits::default()).export().unwrap();
+    let import = |text: &str| Exchange::import(text).unwrap_err();
+    assert!(matches!(
+        import(&whole.replace("\"version\":1", "\"version\":2")),
+        BadImport::Version { found: 2 }
+    ));
+    assert!(matches!(import("{"), BadImport::Malformed(_)));
+    assert!(matches!(import(&" ".repeat(IMPORT_BYTES_MAX + 1)), BadImport::TooLong { .. }));
+    let many = format!("\"examples\":[{}]", ["\"x\""; EXAMPLES_MAX + 1].join(","));
+    let start = whole.find("\"examples\"").unwrap();
+    let end = start + whole[start..].find(']').unwrap() + 1;
+    let stuffed = format!("{}{many}{}", &whole[..start], &whole[end..]);
+    assert!(matches!(import(&stuffed), BadImport::TooMany { .. }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_message_panics_a_restart_changes_nothing_and_memory_is_bounded(
+        messages in prop::collection::vec("(no, |stop |i said )?(?s).{0,40}", 0..100),
+        cut in 0..100_usize,
+    ) {
+        let mut live = Corrections::default();
+        let mut restarted = Corrections::default();
+        for (at, message) in messages.iter().enumerate() {
+            if at == cut {
+                let whole = Exchange::new(restarted, Spend::default(), Limits::default());
+                restarted = Exchange::import(&whole.export().unwrap()).unwrap().corrections;
+            }
+            prop_assert_eq!(live.record_message(message), restarted.record_message(message));
+        }
+        prop_assert_eq!(&live, &restarted);
+        prop_assert!(live.kinds.len() <= KINDS_MAX);
+        prop_assert!(live.asked.len() <= usize::try_from(WINDOW_MAX).unwrap() + 1);
+    }
+}

@@ -1,0 +1,365 @@
+//! The ledger by itself: all or nothing, never more than allowed, the same when
+//! folded.
+
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+
+use super::*;
+use crate::budget::{TreeLimits, UNLIMITED_COUNT};
+use crate::event::{CONTRACT, Ending, HaltReason, Purpose, Raise, StepFailure, StepTrouble};
+use crate::id::{ActionId, SubtaskId};
+use crate::message::{Payload, Stop, Usage};
+use crate::provenance::Digest;
+use crate::task::{Submission, plain};
+use crate::tool::{Repeat, Touch};
+
+fn id(name: &str) -> RunId {
+    RunId::parse(name).unwrap()
+}
+
+fn tool(name: &str) -> ToolName {
+    ToolName::parse(name).unwrap()
+}
+
+fn step(step: u32, tokens: u64) -> Need {
+    Need::Step { step, reserve: Cost { tokens, micros: tokens } }
+}
+
+fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    limits
+}
+
+#[test]
+fn an_agent_too_deep_too_many_at_once_or_too_many_in_all_is_refused_by_name() {
+    let tree = TreeLimits { depth: 2, agents_alive: 3, agents: 4, ..TreeLimits::default() };
+    let root = limits(|limits| limits.tree = tree);
+    let mut ledger = Ledger::open(&id("root"), &root);
+    let open = limits(|limits| limits.tree = TreeLimits { depth: UNLIMITED_COUNT, ..TreeLimits::default() });
+    assert_eq!(ledger.enter(&id("a"), &id("root"), &open), Ok(1));
+    assert_eq!(ledger.enter(&id("b"), &id("a"), &open), Ok(2));
+    let refused = |ledger: &mut Ledger, child: &str, parent: &str| {
+        let before = ledger.clone();
+        let error = ledger.enter(&id(child), &id(parent), &open).unwrap_err();
+        assert_eq!(*ledger, before, "nothing is let in half-way");
+        assert!(!error.remedy().is_empty());
+        error.to_string()
+    };
+    assert!(refused(&mut ledger, "c", "b").contains("depth limit"));
+    assert_eq!(ledger.enter(&id("c"), &id("root"), &open), Ok(1));
+    assert!(refused(&mut ledger, "d", "root").contains("agents alive"));
+    ledger.leave(&id("b"));
+    assert_eq!(ledger.enter(&id("d"), &id("root"), &open), Ok(1));
+    ledger.leave(&id("c"));
+    assert!(refused(&mut ledger, "e", "a").contains("agents a run"));
+    assert!(refused(&mut ledger, "e", "b").contains("has ended"));
+    assert!(refused(&mut ledger, "e", "nobody").contains("not in this tree"));
+    assert!(refused(&mut ledger, "d", "root").contains("already"));
+}
+
+#[test]
+fn a_child_that_may_have_no_agents_has_none() {
+    let mut ledger = Ledger::open(&id("root"), &Limits::default());
+    ledger.enter(&id("a"), &id("root"), &limits(|limits| limits.tree.depth = 0)).unwrap();
+    let error = ledger.enter(&id("b"), &id("a"), &Limits::default()).unwrap_err();
+    assert_eq!(error, EnterError::DepthLimit { of: id("a"), allowed: 0 });
+}
+
+#[test]
+fn what_a_child_takes_is_gone_for_its_parent_and_for_its_siblings() {
+    let mut ledger = Ledger::open(&id("root"), &limits(|limits| limits.tokens = 100));
+    for child in ["a", "b"] {
+        ledger.enter(&id(child), &id("root"), &Limits::default()).unwrap();
+    }
+    ledger.reserve(&id("a"), &step(1, 60)).unwrap();
+    let over = ledger.reserve(&id("b"), &step(1, 41)).unwrap_err();
+    let expected = Exhausted { limit: Limit::Tokens, wanted: 101, allowed: 100, of: Some(id("root")) };
+    assert_eq!(over, ReserveError::Over(expected));
+    assert_eq!(over.to_string(), "tokens would be 101, allowed are 100 below run root");
+    ledger.settle(&id("a"), 1, Cost { tokens: 10, micros: 0 });
+    ledger.reserve(&id("b"), &step(1, 90)).unwrap();
+    let own = ledger.reserve(&id("root"), &step(1, 1)).unwrap_err();
+    assert_eq!(
+        own,
+        ReserveError::Over(Exhausted { limit: Limit::Tokens, wanted: 101, allowed: 100, of: None })
+    );
+    assert!(ledger.reserve(&id("nobody"), &step(1, 0)).is_err());
+}
+
+#[test]
+fn steps_are_a_runs_own_and_those_of_a_tree_are_bounded_together() {
+    let root = limits(|limits| (limits.steps, limits.tree.steps) = (2, 4));
+    let mut ledger = Ledger::open(&id("root"), &root);
+    ledger.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
+    for number in 1..=3 {
+        ledger.reserve(&id("a"), &step(number, 0)).unwrap();
+    }
+    ledger.reserve(&id("root"), &step(1, 0)).unwrap();
+    let ReserveError::Over(over) = ledger.reserve(&id("a"), &step(4, 0)).unwrap_err() else { panic!("over") };
+    assert_eq!((over.limit, over.wanted, over.of), (Limit::TreeSteps, 5, Some(id("root"))));
+}
+
+#[test]
+fn calls_of_one_tool_are_counted_where_they_are_bounded() {
+    let root = limits(|limits| limits.tools = [(tool("pay"), 1)].into());
+    let mut ledger = Ledger::open(&id("root"), &root);
+    ledger.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
+    let pay = Need::Call { tool: tool("pay") };
+    ledger.reserve(&id("a"), &pay).unwrap();
+    ledger.reserve(&id("a"), &Need::Call { tool: tool("read") }).unwrap();
+    let ReserveError::Over(over) = ledger.reserve(&id("root"), &pay).unwrap_err() else { panic!("over") };
+    assert_eq!((over.limit, over.wanted), (Limit::Tool(tool("pay")), 2));
+    assert!(ledger.account(&id("a")).unwrap().tools.is_empty());
+}
+
+#[test]
+fn a_run_that_leaves_pays_what_it_had_open_and_frees_its_slot_once() {
+    let mut ledger = Ledger::open(&id("root"), &Limits::default());
+    ledger.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
+    ledger.reserve(&id("a"), &step(1, 50)).unwrap();
+    ledger.leave(&id("a"));
+    ledger.leave(&id("a"));
+    let root = ledger.account(&id("root")).unwrap();
+    assert_eq!((root.settled.tokens, root.held.tokens, root.agents_alive), (50, 0, 0));
+}
+
+#[test]
+fn a_booking_takes_all_of_a_decision_or_nothing() {
+    let mut ledger = Ledger::open(&id("root"), &limits(|limits| limits.tokens = 100));
+    let before = ledger.clone();
+    let decision = [started(1, 60), started(2, 60)];
+    assert!(ledger.book(&id("root"), &decision).is_err());
+    assert_eq!(ledger, before);
+    ledger.book(&id("root"), &decision[..1]).unwrap();
+    let allowance = ledger.allowance(&id("root"));
+    let tokens = allowance.0.iter().find(|share| share.limit == Limit::Tokens).unwrap();
+    assert_eq!((tokens.used, tokens.held, tokens.allowed), (0, 60, 100));
+}
+
+fn submitted(parent: Option<RunId>, limits: &Limits) -> Event {
+    let mut task = plain("work", "scripted:x").unwrap();
+    task.limits = limits.clone();
+    Event::Submitted(Box::new(Submission {
+        task,
+        tools: Vec::new(),
+        key: None,
+        seed: "0".into(),
+        price: crate::budget::Price::FREE,
+        fingerprint: Digest::ZERO,
+        parent,
+    }))
+}
+
+fn started(step: u32, tokens: u64) -> Event {
+    Event::StepStarted {
+        step,
+        purpose: Purpose::Act(SubtaskId::parse("main").unwrap()),
+        request: Digest::ZERO,
+        reserved: Cost { tokens, micros: tokens },
+        notice: None,
+        last: None,
+    }
+}
+
+fn finished(step: u32, tokens: u64) -> Event {
+    Event::StepFinished {
+        step,
+        stop: Stop::End,
+        usage: Usage { output: tokens, ..Usage::default() },
+        micros: tokens,
+        text: Payload::inline(""),
+        calls: Vec::new(),
+        heard: None,
+    }
+}
+
+fn failed(step: u32, kind: StepTrouble) -> Event {
+    Event::StepFailed { step, why: StepFailure { kind, message: String::new() }, retry_at: None }
+}
+
+fn called(tool: ToolName) -> Event {
+    Event::CallStarted {
+        action: ActionId { step: 1, index: 0 },
+        tool,
+        args: Digest::ZERO,
+        touch: Touch::Read,
+        repeat: Repeat::Freely,
+        key: Digest::ZERO,
+        attempt: 1,
+        image: None,
+    }
+}
+
+fn ended() -> Event {
+    let why = HaltReason::Cancelled { by: "ann".into() };
+    Event::Ended { contract: CONTRACT, ending: Ending::Halted { why, report: None } }
+}
+
+/// Chance, drawn from one number.
+struct Dice(u32);
+
+impl Dice {
+    fn below(&mut self, sides: usize) -> usize {
+        let drawn = self.0 as usize % sides.max(1);
+        self.0 = self.0.rotate_right(7).wrapping_mul(0x9E37_79B1).wrapping_add(0x85EB_CA6B);
+        drawn
+    }
+}
+
+/// A tree at work, with the journals it writes and what providers billed beyond
+/// what was set aside.
+struct World {
+    ledger: Ledger,
+    journals: Vec<(RunId, Vec<Event>)>,
+    steps: u32,
+    excess: Cost,
+}
+
+impl World {
+    fn new(root: &Limits) -> Self {
+        let journals = vec![(id("r0"), vec![submitted(None, root)])];
+        Self { ledger: Ledger::open(&id("r0"), root), journals, steps: 0, excess: Cost::default() }
+    }
+
+    fn drawn(dice: &mut Dice) -> Limits {
+        limits(|limits| {
+            limits.tokens = dice.below(3000) as u64;
+            limits.micros = dice.below(3000) as u64;
+            limits.steps = dice.below(10) as u32;
+            limits.tool_calls = dice.below(10) as u32;
+            limits.tools = [(tool("pay"), dice.below(4) as u32)].into();
+            limits.tree = TreeLimits {
+                depth: dice.below(4) as u32,
+                agents_alive: dice.below(5) as u32,
+                agents: dice.below(8) as u32,
+                steps: dice.below(30) as u32,
+            };
+        })
+    }
+
+    /// Books an event; a refused one leaves everything as it was.
+    fn book(&mut self, index: usize, event: Event) -> Result<(), String> {
+        let before = self.ledger.clone();
+        let (run, journal) = &mut self.journals[index];
+        match self.ledger.book(run, std::slice::from_ref(&event)) {
+            Ok(()) => journal.push(event),
+            Err(_) if self.ledger != before => return Err(format!("{event:?} was refused and booked")),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    fn play(&mut self, dice: &mut Dice) -> Result<(), String> {
+        let index = dice.below(self.journals.len());
+        let run = self.journals[index].0.clone();
+        let account = self.ledger.account(&run).cloned().ok_or("a run without an account")?;
+        let open = account.open.keys().copied().nth(dice.below(account.open.len()));
+        match (dice.below(9), open) {
+            (0 | 1, _) => self.spawn(&run, dice),
+            (2 | 3, _) if account.alive => {
+                self.steps += 1;
+                self.book(index, started(self.steps, dice.below(800) as u64))
+            }
+            (4, _) if account.alive => self.book(index, called(tool(["pay", "read"][dice.below(2)]))),
+            (5, Some(step)) => {
+                let used = dice.below(1000) as u64;
+                let set_aside = account.open[&step];
+                self.excess = self.excess.plus(Cost { tokens: used, micros: used }.minus(set_aside));
+                self.book(index, finished(step, used))
+            }
+            (6, Some(step)) => {
+                let kinds = [StepTrouble::Lost, StepTrouble::Transient, StepTrouble::TimedOut];
+                self.book(index, failed(step, kinds[dice.below(3)]))
+            }
+            (7, None) if account.alive => self.book(index, ended()),
+            (8, _) => {
+                let raised =
+                    vec![Raise { limit: Limit::ALL[dice.below(12)].clone(), to: dice.below(4000) as u64 }];
+                self.book(index, Event::Resumed { by: "ann".into(), raised })
+            }
+            (_, _) => Ok(()),
+        }
+    }
+
+    fn spawn(&mut self, parent: &RunId, dice: &mut Dice) -> Result<(), String> {
+        let child = id(&format!("r{}", self.journals.len()));
+        let (limits, before) = (Self::drawn(dice), self.ledger.clone());
+        match self.ledger.enter(&child, parent, &limits) {
+            Ok(_) => self.journals.push((child, vec![submitted(Some(parent.clone()), &limits)])),
+            Err(_) if self.ledger != before => return Err("half an agent was let in".into()),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    fn check(&self, before: &Ledger) -> Result<(), String> {
+        for (run, account) in &self.ledger.accounts {
+            let Limits { tokens, micros, steps, tool_calls, tree, .. } = &account.limits;
+            let held = account.settled.plus(account.held).minus(self.excess);
+            let within = held.tokens <= *tokens
+                && held.micros <= *micros
+                && account.steps <= u64::from(*steps)
+                && account.tool_calls <= u64::from(*tool_calls)
+                && account.tree_steps <= u64::from(tree.steps)
+                && account.agents <= u64::from(tree.agents);
+            if !within {
+                return Err(format!("{run} is beyond its bounds: {account:?}"));
+            }
+            let Some(old) = before.accounts.get(run) else { continue };
+            let grew = old.steps <= account.steps
+                && old.tree_steps <= account.tree_steps
+                && old.tool_calls <= account.tool_calls
+                && old.settled.tokens <= account.settled.tokens
+                && old.settled.micros <= account.settled.micros
+                && old.agents <= account.agents;
+            if !grew {
+                return Err(format!("a counter of {run} fell: {old:?} {account:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The journals as another process finds them: run after run, or one event
+    /// of each in turn.
+    fn folds(&self) -> [Ledger; 2] {
+        let mut by_run = Ledger::default();
+        for (run, journal) in &self.journals {
+            journal.iter().for_each(|event| by_run.apply(run, event));
+        }
+        let mut in_turn = Ledger::default();
+        let longest = self.journals.iter().map(|(_, journal)| journal.len()).max().unwrap_or(0);
+        for at in 0..longest {
+            for (run, journal) in &self.journals {
+                journal.get(at).into_iter().for_each(|event| in_turn.apply(run, event));
+            }
+        }
+        [by_run, in_turn]
+    }
+}
+
+#[test]
+fn whatever_the_interleaving_nobody_takes_more_than_all_above_allow_and_a_fold_gives_the_same() {
+    let config =
+        Config { cases: 128, failure_persistence: None, max_shrink_iters: 2000, ..Config::default() };
+    let chance = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let cases = (any::<u32>(), vec(any::<u32>(), 0..120));
+    let outcome = TestRunner::new_with_rng(config, chance).run(&cases, |(first, moves)| {
+        let mut world = World::new(&World::drawn(&mut Dice(first)));
+        for chance in moves {
+            let before = world.ledger.clone();
+            world.play(&mut Dice(chance)).map_err(TestCaseError::fail)?;
+            world.check(&before).map_err(TestCaseError::fail)?;
+        }
+        for folded in world.folds() {
+            if folded != world.ledger {
+                return Err(TestCaseError::fail(format!("{folded:#?} is not {:#?}", world.ledger)));
+            }
+        }
+        let json = serde_json::to_string(&world.ledger).unwrap();
+        let back: Ledger = serde_json::from_str(&json).unwrap();
+        if back == world.ledger { Ok(()) } else { Err(TestCaseError::fail("serde forgot something")) }
+    });
+    outcome.unwrap();
+}

@@ -1,0 +1,260 @@
+//! The state of one conversation: what was said, and what its model or its
+//! tools are at.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::append_list::AppendList;
+use crate::budget::Cost;
+use crate::event::{Ask, Doubt, Exhausted, Known};
+use crate::guard::Sketch;
+use crate::guard::loops::{Detector, Settings};
+use crate::id::{ActionId, Millis, ToolName};
+use crate::message::{Call, Message, Payload};
+use crate::provenance::Digest;
+use crate::tool::FileImage;
+
+/// One conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    /// What was said.
+    pub messages: AppendList<Message>,
+    /// Running hash of `messages`: the request's hash is made from it.
+    pub talk: Digest,
+    /// Bytes said, to estimate tokens.
+    pub bytes: u64,
+    /// Cut replies in a row.
+    pub truncations: u32,
+    /// Unanswered attempts in a row.
+    pub attempts: u32,
+    /// Unusable answers in a row (critics only).
+    pub unusable: u32,
+    /// The last warning its model was told of.
+    pub told: u32,
+    /// Its model believes that it had its last call.
+    pub closing: bool,
+    /// What it said when it had its last call.
+    pub summary: Option<Summary>,
+    /// Watches it for circles.
+    pub watch: Arc<Detector>,
+    /// The last results by the guard's name of their calls, newest last.
+    pub known: Vec<(Digest, Known)>,
+    /// What its last answer was like.
+    pub sketch: Option<Sketch>,
+    /// What happens now.
+    pub state: ThreadState,
+}
+
+/// What a model said with the last call a limit left it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The call.
+    pub step: u32,
+    /// The words.
+    pub text: Payload,
+}
+
+/// What happens in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadState {
+    /// The model is to be asked.
+    Ready,
+    /// The model is asked.
+    Thinking(OpenStep),
+    /// The model is asked again later.
+    BackingOff {
+        /// When.
+        until: Millis,
+    },
+    /// Tools are at work.
+    Calling(Batch),
+    /// The model gave its answer: what becomes of it is the phase's business.
+    Answered(Payload),
+    /// Over.
+    Done(Payload),
+}
+
+/// A model call in flight.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenStep {
+    /// Which.
+    pub step: u32,
+    /// What was set aside.
+    pub reserved: Cost,
+    /// Why it is the last one, and for a summary, if it is.
+    pub last: Option<Box<Exhausted>>,
+}
+
+/// The calls of one reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// The step whose reply asked for them.
+    pub step: u32,
+    /// In the order they were asked.
+    pub calls: Vec<BatchCall>,
+}
+
+/// One call of a reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchCall {
+    /// As it was asked.
+    pub call: Call,
+    /// Where it stands.
+    pub state: CallState,
+}
+
+/// Where a call stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// To be started when its turn comes.
+    Waiting,
+    /// A person is asked.
+    AwaitingConsent,
+    /// Out in the world.
+    Running {
+        /// The tool.
+        tool: ToolName,
+        /// Idempotency key.
+        key: Digest,
+        /// Which attempt.
+        attempt: u32,
+        /// The file it changes.
+        image: Option<Box<FileImage>>,
+    },
+    /// Nobody knows.
+    InDoubt {
+        /// The tool.
+        tool: ToolName,
+        /// Idempotency key.
+        key: Digest,
+        /// The last attempt.
+        attempt: u32,
+        /// How it came to this.
+        why: Doubt,
+        /// Who is asked.
+        ask: Ask,
+    },
+    /// Known not to have happened: to be made again with the same key.
+    Again {
+        /// The last attempt.
+        attempt: u32,
+    },
+    /// Answered.
+    Answered {
+        /// What the model reads.
+        output: Payload,
+        /// Whether it is bad news.
+        is_error: bool,
+        /// What it is told before that, if anything.
+        notice: Option<Box<str>>,
+    },
+}
+
+impl Thread {
+    /// A conversation that begins.
+    #[must_use]
+    pub fn open(messages: &[Message], guard: &Settings) -> Self {
+        let mut thread = Self {
+            messages: AppendList::default(),
+            talk: Digest::ZERO,
+            bytes: 0,
+            truncations: 0,
+            attempts: 0,
+            unusable: 0,
+            told: 0,
+            closing: false,
+            summary: None,
+            watch: Arc::new(Detector::new(guard.clone())),
+            known: Vec::new(),
+            sketch: None,
+            state: ThreadState::Ready,
+        };
+        messages.iter().cloned().for_each(|message| thread.say(message));
+        thread
+    }
+
+    /// Adds a message.
+    pub fn say(&mut self, message: Message) {
+        let json = serde_json::to_vec(&message).unwrap_or_default();
+        self.talk = Digest::of_parts(&[&self.talk.0, &json]);
+        self.bytes = self.bytes.saturating_add(size(&message));
+        self.messages.push(message);
+    }
+
+    /// The calls of the current reply, with their ids.
+    pub fn calls(&self) -> impl Iterator<Item = (ActionId, &BatchCall)> {
+        let batch = match &self.state {
+            ThreadState::Calling(batch) => Some(batch),
+            ThreadState::Ready
+            | ThreadState::Thinking(_)
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Answered(_)
+            | ThreadState::Done(_) => None,
+        };
+        batch.into_iter().flat_map(|batch| {
+            let step = batch.step;
+            (0..).zip(&batch.calls).map(move |(index, call)| (ActionId { step, index }, call))
+        })
+    }
+
+    /// The model's last reply asked for tools.
+    pub(in crate::run) fn in_tool_loop(&self) -> bool {
+        let last = self.messages.iter().rev().find_map(|message| match message {
+            Message::Assistant { calls, .. } => Some(!calls.is_empty()),
+            Message::System(_) | Message::User(_) | Message::ToolResult { .. } => None,
+        });
+        last.unwrap_or(false)
+    }
+
+    /// Something of it is out in the world.
+    pub(in crate::run) fn in_flight(&self) -> bool {
+        match &self.state {
+            ThreadState::Thinking(_) => true,
+            ThreadState::Calling(_) => self.calls().any(|(_, call)| call.is_out()),
+            ThreadState::Ready
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Answered(_)
+            | ThreadState::Done(_) => false,
+        }
+    }
+}
+
+impl BatchCall {
+    /// It has its one answer.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        match self.state {
+            CallState::Answered { .. } => true,
+            CallState::Waiting
+            | CallState::AwaitingConsent
+            | CallState::Running { .. }
+            | CallState::InDoubt { .. }
+            | CallState::Again { .. } => false,
+        }
+    }
+
+    /// A tool or its probe is at work on it.
+    fn is_out(&self) -> bool {
+        match self.state {
+            CallState::Running { .. } | CallState::InDoubt { ask: Ask::Probe, .. } => true,
+            CallState::Waiting
+            | CallState::AwaitingConsent
+            | CallState::InDoubt { ask: Ask::Person, .. }
+            | CallState::Again { .. }
+            | CallState::Answered { .. } => false,
+        }
+    }
+}
+
+fn size(message: &Message) -> u64 {
+    match message {
+        Message::System(content) | Message::User(content) => content.iter().map(Payload::len).sum(),
+        Message::Assistant { text, calls } => {
+            text.len() + calls.iter().map(|call| call.tool.len() as u64 + call.args.len()).sum::<u64>()
+        }
+        Message::ToolResult { output, .. } => output.len(),
+    }
+}

@@ -1,0 +1,83 @@
+//! The next model call of a conversation: what it is told, what it sets aside,
+//! and whether it is the last one a limit leaves.
+//!
+//! In the middle of a tool loop the last call is kept for a summary: no tools
+//! are offered, and what is said becomes the partial work. A conversation that
+//! asked for no tools gets its last call like any other, so that a short task
+//! can still be finished with it. Nothing here changes a run.
+
+use super::limit::{self, Fit, Need};
+use super::prompt;
+use super::state::{Phase, Run, Thread};
+use crate::budget::{Allowance, Cost};
+use crate::event::Exhausted;
+use crate::message::{Message, Payload};
+use crate::provenance::Digest;
+
+/// Most output tokens asked of a summary.
+const SUMMARY_TOKENS: u64 = 1024;
+
+/// What happens next in a conversation whose model is to be asked.
+pub(super) enum Next {
+    /// It is asked.
+    Ask(Asking),
+    /// It has to wait until something in flight settles.
+    Wait(Exhausted),
+    /// Its limits do not allow it.
+    Stop(Exhausted),
+}
+
+/// A model call to be made.
+pub(super) struct Asking {
+    /// What the model is told first.
+    pub(super) notice: Option<String>,
+    /// What is set aside.
+    pub(super) reserved: Cost,
+    /// Why it is the last one, if it is.
+    pub(super) last: Option<Exhausted>,
+    /// The conversation's hash as it will be sent.
+    pub(super) talk: Digest,
+}
+
+/// What happens next, under these limits.
+pub(super) fn next(run: &Run, allowance: Option<&Allowance>, thread: &Thread) -> Next {
+    let told = prompt::budget(run, allowance, thread);
+    let working = asking(run, thread, told.clone(), None);
+    if !matches!(run.phase, Phase::Critiquing(_)) && thread.in_tool_loop() {
+        let closing = prompt::last_call(run, allowance, thread);
+        let summary = asking(run, thread, closing, Some(SUMMARY_TOKENS));
+        let both = Need { steps: 2, cost: working.reserved.plus(summary.reserved) };
+        if let Some(why) = limit::too_small(run, allowance, both) {
+            return weigh(run, allowance, Asking { last: Some(why), ..summary });
+        }
+    }
+    let going_on = if thread.closing { prompt::go_on(told) } else { told };
+    weigh(run, allowance, asking(run, thread, going_on, None))
+}
+
+/// What it would set aside is held by calls of the same run.
+pub(super) fn waits_for_itself(run: &Run, thread: &Thread) -> bool {
+    matches!(next(run, None, thread), Next::Wait(_))
+}
+
+fn weigh(run: &Run, allowance: Option<&Allowance>, asking: Asking) -> Next {
+    match limit::fit(run, allowance, Need { steps: 1, cost: asking.reserved }) {
+        Fit::Now => Next::Ask(asking),
+        Fit::Later(why) => Next::Wait(why),
+        Fit::Never(why) => Next::Stop(why),
+    }
+}
+
+fn asking(run: &Run, thread: &Thread, notice: Option<String>, most: Option<u64>) -> Asking {
+    let mut thread = thread.clone();
+    notice.iter().for_each(|text| thread.say(Message::User(vec![Payload::inline(text)])));
+    let output_tokens = most.map_or(run.limits.output_tokens, |most| most.min(run.limits.output_tokens));
+    let reserved = limit::reservation(run, &thread, output_tokens);
+    Asking { notice, reserved, last: None, talk: thread.talk }
+}
+
+/// Output tokens asked of a call.
+pub(super) fn output_tokens(run: &Run, last: Option<&Exhausted>) -> u64 {
+    let most = run.limits.output_tokens;
+    if last.is_some() { most.min(SUMMARY_TOKENS) } else { most }
+}

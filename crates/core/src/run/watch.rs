@@ -1,0 +1,275 @@
+//! The loop detector in a run: asked before a call is made and before the model
+//! is asked, told what came of both.
+//!
+//! Each conversation has a detector of its own, because sub-tasks work side by
+//! side; what one of them changes, the others take for changed. What it says
+//! becomes an event with its evidence before anything follows from it. Nothing
+//! is watched that is not in the journal, so a restart changes nothing.
+
+use std::sync::Arc;
+
+use super::decide::Draft;
+use super::state::{BatchCall, CallState, Phase, Run, Thread};
+use super::{ending, thread};
+use crate::event::{Event, HaltReason, Heard, Known, Outcome, Refusal, StopReason};
+use crate::guard::loops::{Finding, Layer, Verdict};
+use crate::guard::{CallTrace, Change, Effect, Origin, OutputTrace, ReplyTrace, RoundTrace, Sketch};
+use crate::id::{ActionId, SubtaskId};
+use crate::input::Reply;
+use crate::message::{Call, Message, Payload, Stop};
+use crate::quality::Diagnosis;
+use crate::tool::{Repeat, ToolSpec, Touch};
+
+/// Results kept for calls that are blocked.
+const KNOWN_MAX: usize = 64;
+
+/// What the guard has to say to a call whose turn it is. True when the call is
+/// not made.
+pub(super) fn objects(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> bool {
+    let Some(thread) = draft.run.threads.get(id) else { return false };
+    let Some(call) = call_of(thread, action) else { return false };
+    if let Some(known) = twin(&draft.run, thread, action).and_then(answer_of) {
+        let why = Box::new(Finding::in_one_batch());
+        draft.push(Event::CallBlocked { action, why, known: Some(known) });
+        return true;
+    }
+    let trace = trace(&draft.run, &call.call);
+    match thread.watch.check(&trace) {
+        Verdict::Allow => false,
+        Verdict::Block(why) => {
+            let known =
+                thread.known.iter().find(|(key, _)| *key == trace.key).map(|(_, known)| known.clone());
+            draft.push(Event::CallBlocked { action, why: Box::new(why), known });
+            true
+        }
+        Verdict::Stop(why) => {
+            ending::stop(draft, StopReason::Halt(HaltReason::Looping(Box::new(why))));
+            true
+        }
+    }
+}
+
+/// The same for a call that a person would be asked about first.
+pub(super) fn objects_at_once(draft: &mut Draft, action: ActionId) -> bool {
+    let thread = draft.run.threads.iter().find(|(_, thread)| call_of(thread, action).is_some());
+    let Some(id) = thread.map(|(id, _)| id.clone()) else { return false };
+    objects(draft, &id, action)
+}
+
+/// What the guard has to say before the model is asked again. True when there
+/// was something.
+pub(super) fn speaks(draft: &mut Draft, id: &SubtaskId) -> bool {
+    let Some(thread) = draft.run.threads.get(id) else { return false };
+    if let Verdict::Stop(why) = thread.watch.check_run() {
+        ending::stop(draft, StopReason::Halt(HaltReason::Looping(Box::new(why))));
+        return true;
+    }
+    let Some(why) = thread.watch.switch_due() else { return false };
+    draft.push(Event::StrategySwitched { subtask: id.clone(), why: Box::new(why) });
+    true
+}
+
+/// What is remembered of a reply whose text goes to the store.
+pub(super) fn heard(reply: &Reply) -> Option<Box<Heard>> {
+    match reply.text {
+        Payload::Inline(_) => None,
+        Payload::Stored { .. } => Some(Box::new(look(&reply.head, reply.calls.len(), reply.stop))),
+    }
+}
+
+fn look(text: &str, calls: usize, stop: Stop) -> Heard {
+    let calls = u32::try_from(calls).unwrap_or(u32::MAX);
+    let reply = ReplyTrace::of(text, calls, stop == Stop::Truncated);
+    Heard { reply, sketch: (calls == 0).then(|| Sketch::of(text)) }
+}
+
+/// The earlier round this diagnosis makes the last one look like, counted back.
+pub(super) fn repeats(run: &Run, diagnosis: &Diagnosis) -> Option<u32> {
+    let back = run.rounds.like(&round(run, diagnosis)?, run.task.guard.similar_percent)?;
+    u32::try_from(back).ok()
+}
+
+fn round(run: &Run, diagnosis: &Diagnosis) -> Option<RoundTrace> {
+    let output = run.sketch.clone()?;
+    let defects = diagnosis.defects.iter().map(|defect| defect.what.as_str());
+    let words: Vec<&str> = std::iter::once(diagnosis.summary.as_str()).chain(defects).collect();
+    Some(RoundTrace { output, diagnosis: Sketch::of(&words.join("\n")) })
+}
+
+/// A call that stands earlier in the same reply, word for word, and is made once
+/// for both. Never one that must not be repeated: who knows what was meant.
+pub(super) fn twin<'a>(run: &Run, thread: &'a Thread, action: ActionId) -> Option<&'a BatchCall> {
+    let call = &call_of(thread, action)?.call;
+    match run.tool(&call.tool)?.repeat {
+        Repeat::Freely | Repeat::WithSameKey => {}
+        Repeat::Never => return None,
+    }
+    let same = |other: &Call| other.tool == call.tool && other.digest() == call.digest();
+    let mut before = thread.calls().take_while(|(id, _)| *id != action);
+    before.find(|(_, other)| same(&other.call)).map(|(_, other)| other)
+}
+
+fn call_of(thread: &Thread, action: ActionId) -> Option<&BatchCall> {
+    thread.calls().find(|(id, _)| *id == action).map(|(_, call)| call)
+}
+
+fn answer_of(call: &BatchCall) -> Option<Known> {
+    match &call.state {
+        CallState::Answered { output, is_error, .. } => {
+            Some(Known { output: output.clone(), is_error: *is_error })
+        }
+        CallState::Waiting
+        | CallState::AwaitingConsent
+        | CallState::Running { .. }
+        | CallState::InDoubt { .. }
+        | CallState::Again { .. } => None,
+    }
+}
+
+fn trace(run: &Run, call: &Call) -> CallTrace {
+    let spec = run.tool(&call.tool);
+    let declared = spec.and_then(declared);
+    let trace = match &call.args {
+        Payload::Inline(args) => CallTrace::of(&call.tool, args, declared),
+        Payload::Stored { .. } => CallTrace::of_kept(&call.tool, call.digest(), declared),
+    };
+    trace.with_repeat(spec.map_or(Repeat::Never, |spec| spec.repeat))
+}
+
+/// What a tool says about repeating it. Programs are judged by what they run.
+fn declared(spec: &ToolSpec) -> Option<Effect> {
+    let properties = spec.schema.get("properties");
+    let has = |key: &&str| properties.is_some_and(|properties| properties.get(*key).is_some());
+    let names_a_program = ["argv", "command"].iter().any(has);
+    match (spec.effect, spec.touch) {
+        (Some(effect), _) => Some(effect),
+        (None, Touch::Read) => Some(Effect::Read),
+        (None, Touch::Write) => Some(Effect::Write),
+        (None, Touch::Exec) if names_a_program => None,
+        (None, Touch::Exec) => Some(Effect::Exec),
+    }
+}
+
+impl Run {
+    /// The model said something.
+    pub(super) fn watch_reply(&mut self, step: u32, said: (&Payload, usize, Stop), heard: Option<&Heard>) {
+        let Some(id) = thread::of_step(self, step).map(|(id, _)| id.clone()) else { return };
+        let Some(thread) = self.threads.get_mut(&id) else { return };
+        let (text, calls, stop) = said;
+        let heard = match (heard, text) {
+            (Some(heard), _) => heard.clone(),
+            (None, Payload::Inline(text)) => look(text, calls, stop),
+            // Written by a version that did not watch yet.
+            (None, Payload::Stored { .. }) => return,
+        };
+        Arc::make_mut(&mut thread.watch).record_reply(&heard.reply);
+        thread.sketch = heard.sketch;
+    }
+
+    /// A call was not made.
+    pub(super) fn watch_refused(&mut self, action: ActionId, why: Refusal, message: &str) {
+        // A critic has no tools; how often it may ask for some is counted elsewhere.
+        if matches!(self.phase, Phase::Critiquing(_)) {
+            return;
+        }
+        let Some((id, call)) = self.watched(action) else { return };
+        let Some(thread) = self.threads.get_mut(&id) else { return };
+        let watch = Arc::make_mut(&mut thread.watch);
+        match why {
+            Refusal::UnknownTool => watch.record_unknown_tool(&call),
+            Refusal::Denied => watch.record_denied(&call),
+            // To the model these are calls that failed, and it may well repeat them.
+            Refusal::BadArguments | Refusal::Unprepared => {
+                watch.record_call(&call, &OutputTrace::of(message, Some(false)), None);
+            }
+            Refusal::Truncated | Refusal::Cancelled | Refusal::NotOffered => {}
+        }
+    }
+
+    /// A call came home.
+    pub(super) fn watch_result(
+        &mut self,
+        action: ActionId,
+        result: (Outcome, &Payload),
+        trace: Option<&OutputTrace>,
+    ) {
+        let (outcome, output) = result;
+        let Some((id, call)) = self.watched(action) else { return };
+        let ok = match outcome {
+            Outcome::Ok => true,
+            Outcome::Error | Outcome::TimedOut => false,
+            Outcome::Cancelled => return,
+        };
+        let seen = match (trace, output) {
+            (Some(trace), _) => *trace,
+            (None, Payload::Inline(text)) => OutputTrace::of(text, Some(ok)),
+            // Written by a version that did not watch yet.
+            (None, Payload::Stored { .. }) => return,
+        };
+        for (other, thread) in &mut self.threads {
+            if *other == id {
+                Arc::make_mut(&mut thread.watch).record_call(&call, &seen, None);
+                thread.remember(&call, Known { output: output.clone(), is_error: !ok });
+            } else if call.change != Change::Never {
+                Arc::make_mut(&mut thread.watch).record_elsewhere();
+            }
+        }
+    }
+
+    /// The guard kept a call from being made.
+    pub(super) fn watch_blocked(&mut self, action: ActionId, why: &Finding) {
+        let Some((id, call)) = self.watched(action) else { return };
+        match (why.layer, self.threads.get_mut(&id)) {
+            // It was made: once, for both.
+            (Layer::BatchDuplicate, _) | (_, None) => {}
+            (_, Some(thread)) => Arc::make_mut(&mut thread.watch).record_blocked(&call),
+        }
+    }
+
+    /// The model was told to change its strategy.
+    pub(super) fn switched(&mut self, id: &SubtaskId, why: &Finding) {
+        let Some(thread) = self.threads.get_mut(id) else { return };
+        Arc::make_mut(&mut thread.watch).record_switch();
+        let text = format!("You are going in circles: {}. Change your approach now.", why.notice);
+        thread.say(Message::User(vec![Payload::inline(&text)]));
+    }
+
+    /// A person let a stopped run go on.
+    pub(super) fn forgive(&mut self) {
+        for thread in self.threads.values_mut() {
+            Arc::make_mut(&mut thread.watch).record_user(Origin::Person);
+        }
+    }
+
+    /// A round of verification and diagnosis is over.
+    pub(super) fn note_round(&mut self, diagnosis: &Diagnosis) {
+        if let Some(round) = round(self, diagnosis) {
+            Arc::make_mut(&mut self.rounds).record(round);
+        }
+    }
+
+    /// What a conversation came to, for comparing it with later rounds.
+    pub(super) fn sketch_of<'a>(&self, mut ids: impl Iterator<Item = &'a SubtaskId>) -> Option<Sketch> {
+        // Of several outputs none speaks for the whole.
+        match (ids.next(), ids.next()) {
+            (Some(only), None) => self.threads.get(only)?.sketch.clone(),
+            (Some(_) | None, _) => None,
+        }
+    }
+
+    fn watched(&self, action: ActionId) -> Option<(SubtaskId, CallTrace)> {
+        self.threads.iter().find_map(|(id, thread)| {
+            call_of(thread, action).map(|call| (id.clone(), trace(self, &call.call)))
+        })
+    }
+}
+
+impl Thread {
+    fn remember(&mut self, call: &CallTrace, known: Known) {
+        self.known.retain(|(key, _)| *key != call.key);
+        if self.known.len() >= KNOWN_MAX {
+            self.known.remove(0);
+        }
+        self.known.push((call.key, known));
+    }
+}
