@@ -30,7 +30,7 @@ pub(super) fn admit(draft: &mut Draft, step: u32, reply: &Reply) {
         }
         match draft.run.tool(&asked.call.tool).map(|spec| spec.consent) {
             // Nobody is asked about a call that is not made anyway.
-            Some(Consent::Ask) if watch::objects_at_once(draft, action) => {}
+            Some(Consent::Ask) if watch::blocks_at_once(draft, action) => {}
             Some(Consent::Ask) => ask(draft, Subject::Action(action), binds(asked)),
             Some(Consent::NotNeeded) | None => {}
         }

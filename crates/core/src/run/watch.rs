@@ -49,11 +49,18 @@ pub(super) fn objects(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> bo
     }
 }
 
-/// The same for a call that a person would be asked about first.
-pub(super) fn objects_at_once(draft: &mut Draft, action: ActionId) -> bool {
+/// The same for a call that a person would be asked about first. Only a block
+/// settles it: a run that stops may go on later, and the call must not start
+/// then because nobody was asked.
+pub(super) fn blocks_at_once(draft: &mut Draft, action: ActionId) -> bool {
     let thread = draft.run.threads.iter().find(|(_, thread)| call_of(thread, action).is_some());
-    let Some(id) = thread.map(|(id, _)| id.clone()) else { return false };
-    objects(draft, &id, action)
+    let Some((id, thread)) = thread else { return false };
+    let verdict = call_of(thread, action).map(|call| thread.watch.check(&trace(&draft.run, &call.call)));
+    let id = id.clone();
+    match verdict {
+        Some(Verdict::Block(_)) => objects(draft, &id, action),
+        Some(Verdict::Allow | Verdict::Stop(_)) | None => false,
+    }
 }
 
 /// What the guard has to say before the model is asked again. True when there

@@ -165,3 +165,28 @@ fn a_repair_that_gives_the_same_answer_with_the_same_diagnosis_is_reported() {
         ",
     );
 }
+
+#[test]
+fn a_run_that_stops_does_not_forget_to_ask_a_person() {
+    let mut story = format!("{FIRST_LOOK}{}ask 3 for main\n{}ask 4 for main\n", blocked(2), blocked(3));
+    story += &format!("{}switch main: blocked\nask 5 for main\n", blocked(4));
+    story += &format!("{}ask 6 for main\n{}ask 7 for main\n", blocked(5), blocked(6));
+    let driver = check(&task(), &story);
+    play(
+        driver,
+        "
+        > reply 7 read(a) wipe(b)
+        heard 7: tool use
+        question a7.1
+        stopping: circles: same in one world
+        halted: circles: same in one world
+        > resume
+        resumed by ann
+        > claim
+        claimed 2
+        start a7.0 read
+        > ok a7.0
+        finish a7.0: ok
+        ",
+    );
+}
