@@ -34,6 +34,9 @@ const CHECKPOINT_EVENTS_MIN: u64 = 2048;
 const EVENT_BYTES: u64 = 300;
 /// How often an unacknowledged append is asked again.
 const ASK_AGAIN: u32 = 5;
+/// Results in a row from which nothing followed. A late one or two are normal;
+/// this many say that the same work is done over and over.
+const FRUITLESS_MAX: u32 = 64;
 
 pub(crate) struct Desk {
     run: Run,
@@ -49,6 +52,8 @@ pub(crate) struct Desk {
     renew_at: Millis,
     /// Whether the journal knows of this claim: before, nothing may be started.
     claimed: bool,
+    /// Results since the last one from which something followed.
+    fruitless: u32,
 }
 
 #[derive(Default)]
@@ -89,6 +94,7 @@ impl Desk {
             checkpoint,
             renew_at,
             claimed: false,
+            fruitless: 0,
         }
     }
 
@@ -132,9 +138,7 @@ impl Desk {
                 return Ok(Stopped::Waiting(self.run.waits()));
             }
             match self.next().await? {
-                Next::Arrived(arrival) => {
-                    self.take_in(arrival, &[]).await?;
-                }
+                Next::Arrived(arrival) => self.arrived(arrival).await?,
                 Next::Mail => self.read_mail().await?,
                 Next::Tick => {
                     self.take_in(What::Tick.into(), &[]).await?;
@@ -198,6 +202,17 @@ impl Desk {
             Some(arrival) => Ok(Next::Arrived(arrival?)),
             None => Ok(Next::Arrived(broken_down(key).into())),
         }
+    }
+
+    /// Takes a result in. An effect whose result is refused is due again at once:
+    /// without an end to that, a store that lost our writes would keep us busy for ever.
+    async fn arrived(&mut self, arrival: Arrival) -> Result<(), EngineError> {
+        let followed = self.take_in(arrival, &[]).await?;
+        self.fruitless = if followed { 0 } else { self.fruitless + 1 };
+        if self.fruitless > FRUITLESS_MAX {
+            return Err(EngineError::OutOfStep { run: self.run.id.clone() });
+        }
+        Ok(())
     }
 
     /// From what happened to a durable state, with the mail that is answered by

@@ -37,6 +37,12 @@ pub enum EngineError {
         /// Which.
         run: RunId,
     },
+    /// The journal and what this worker made of it are not the same.
+    #[error("run {run} gets nowhere: its journal is not the one this worker has written")]
+    OutOfStep {
+        /// Which.
+        run: RunId,
+    },
     /// The workspace is not there.
     #[error(transparent)]
     Workspace(#[from] BadWorkspace),
@@ -53,7 +59,7 @@ impl EngineError {
             Self::Tools(error) => error.remedy().to_string(),
             Self::Task { remedy, .. } => remedy.clone(),
             Self::Copy(error) => error.remedy().to_string(),
-            Self::NoBeginning { .. } => {
+            Self::NoBeginning { .. } | Self::OutOfStep { .. } => {
                 "run `bowline audit verify` and restore the store from a backup".into()
             }
             Self::Workspace(error) => error.remedy().to_string(),

@@ -91,7 +91,7 @@ pub const ALL: [Expected; 20] = [
     row(Bug::RecoveryOfALiveRun, &[O11, O3], &[O4, O5]),
     row(Bug::WrongCompensationOrder, &[O8], &[O10]),
     row(Bug::CompensationNotJournalled, &[O8], &[O10, O14]),
-    row(Bug::LateReplyAccepted, &[O6], &[O10, J3, O4, O9]),
+    row(Bug::LateReplyAccepted, &[O6], &[O10, J3, O4, O9, O14]),
     row(Bug::ApprovalByIdOnly, &[O12], &[]),
     row(Bug::DuplicateSubmit, &[O2], &[O1]),
     row(Bug::PanicSwallowed, &[O4], &[]),

@@ -229,6 +229,9 @@ fn trouble(alive: &Alive, run: &RunId, error: &EngineError) {
         EngineError::Append(AppendError::Conflict { .. }) => "worker in conflict",
         EngineError::Append(AppendError::Unacknowledged) => "worker gave up asking",
         EngineError::Store(_) | EngineError::Append(AppendError::Store(_)) => "store error",
+        EngineError::OutOfStep { .. } => {
+            return alive.world.lock().violation(Check::O14, format!("run {run} gets nowhere: {error}"));
+        }
         EngineError::Model(_)
         | EngineError::Tools(_)
         | EngineError::Task { .. }
