@@ -7,8 +7,8 @@
 //!
 //! Bounded in kinds, examples and bytes. Nothing here rewrites a prompt.
 
+mod bounds;
 mod cues;
-mod exchange;
 mod recognise;
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-pub use exchange::{BadImport, EXCHANGE, Exchange, IMPORT_BYTES_MAX};
+pub use bounds::BeyondBounds;
 pub use recognise::is_correction;
 use topic::Topic;
 

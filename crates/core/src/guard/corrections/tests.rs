@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
-use crate::budget::{Cost, Limits, Spend};
 
 const CASES: &str = include_str!("../../../../../fixtures/guard/corrections.jsonl");
 
@@ -31,6 +30,11 @@ fn said(messages: &[&str]) -> Corrections {
         corrections.record_message(message);
     });
     corrections
+}
+
+/// As another process reads what this one wrote.
+fn restarted(corrections: &Corrections) -> Corrections {
+    serde_json::from_str(&serde_json::to_string(corrections).unwrap()).unwrap()
 }
 
 /// (right, found, labelled) of corrections of either sort in one part.
@@ -149,17 +153,13 @@ fn the_prelude_keeps_to_its_length_and_cannot_break_out_of_its_quotes() {
 }
 
 #[test]
-fn what_was_exported_is_imported_whole() {
-    let corrections = said(&["No, use tabs.", "I said tabs.", "What is new?", "You forgot the tests."]);
-    assert_eq!(corrections.patterns(), []);
-    let settled = Cost { tokens: 7, micros: 1_234_567 };
-    let spend = Spend { steps: 3, tool_calls: 9, settled, active_ms: 11, repairs: 1 };
-    let limits = Limits { micros: 42, ..Limits::default() };
-    let before = Exchange::new(corrections, spend, limits);
-    let mut after = Exchange::import(&before.export().unwrap()).unwrap();
+fn what_was_written_is_read_whole_and_counted_on() {
+    let before = said(&["No, use tabs.", "I said tabs.", "What is new?", "You forgot the tests."]);
+    assert_eq!(before.patterns(), []);
+    let mut after = restarted(&before);
     assert_eq!(after, before);
-    after.corrections.record_message("Stop! Tabs instead of spaces.");
-    assert_eq!(after.corrections.patterns()[0].explicit, 3);
+    after.record_message("Stop! Tabs instead of spaces.");
+    assert_eq!(after.patterns()[0].explicit, 3);
 }
 
 #[test]
@@ -170,21 +170,21 @@ fn settings_beyond_their_bounds_are_brought_back() {
 }
 
 #[test]
-fn an_import_of_another_version_or_beyond_the_bounds_is_refused() {
-    let whole =
-        Exchange::new(said(&["No, use tabs."]), Spend::default(), Limits::default()).export().unwrap();
-    let import = |text: &str| Exchange::import(text).unwrap_err();
-    assert!(matches!(
-        import(&whole.replace("\"version\":1", "\"version\":2")),
-        BadImport::Version { found: 2 }
-    ));
-    assert!(matches!(import("{"), BadImport::Malformed(_)));
-    assert!(matches!(import(&" ".repeat(IMPORT_BYTES_MAX + 1)), BadImport::TooLong { .. }));
-    let many = format!("\"examples\":[{}]", ["\"x\""; EXAMPLES_MAX + 1].join(","));
-    let start = whole.find("\"examples\"").unwrap();
-    let end = start + whole[start..].find(']').unwrap() + 1;
-    let stuffed = format!("{}{many}{}", &whole[..start], &whole[end..]);
-    assert!(matches!(import(&stuffed), BadImport::TooMany { .. }));
+fn more_than_is_ever_kept_is_noticed() {
+    let kept = said(&["No, use tabs."]);
+    assert_eq!(kept.check_bounds(), Ok(()));
+    let beyond = |what| Err(BeyondBounds { what });
+    let stuffed = |stuff: &dyn Fn(&mut Corrections)| {
+        let mut corrections = kept.clone();
+        stuff(&mut corrections);
+        corrections.check_bounds()
+    };
+    let kind = kept.kinds[0].clone();
+    assert_eq!(stuffed(&|all| all.kinds.resize(KINDS_MAX + 1, kind.clone())), beyond("kinds"));
+    let with = |examples: Vec<Box<str>>| stuffed(&|all| all.kinds[0].examples = examples.clone().into());
+    assert_eq!(with(vec!["x".into(); EXAMPLES_MAX + 1]), beyond("terms or examples"));
+    assert_eq!(with(vec!["x".repeat(EXAMPLE_CHARS_MAX + 1).into()]), beyond("terms or examples"));
+    assert_eq!(stuffed(&|all| all.settings.window = WINDOW_MAX + 1), beyond("turns"));
 }
 
 proptest! {
@@ -196,15 +196,15 @@ proptest! {
         cut in 0..100_usize,
     ) {
         let mut live = Corrections::default();
-        let mut restarted = Corrections::default();
+        let mut again = Corrections::default();
         for (at, message) in messages.iter().enumerate() {
             if at == cut {
-                let whole = Exchange::new(restarted, Spend::default(), Limits::default());
-                restarted = Exchange::import(&whole.export().unwrap()).unwrap().corrections;
+                again = restarted(&again);
+                prop_assert_eq!(again.check_bounds(), Ok(()));
             }
-            prop_assert_eq!(live.record_message(message), restarted.record_message(message));
+            prop_assert_eq!(live.record_message(message), again.record_message(message));
         }
-        prop_assert_eq!(&live, &restarted);
+        prop_assert_eq!(&live, &again);
         prop_assert!(live.kinds.len() <= KINDS_MAX);
         prop_assert!(live.asked.len() <= usize::try_from(WINDOW_MAX).unwrap() + 1);
     }

@@ -10,11 +10,13 @@ use serde_json::Value;
 use super::Regulator;
 use super::budget::{Limits, Spent};
 use super::settings::{BadSettings, Settings};
-use crate::budget;
-use crate::guard::corrections::{self, BadImport, Corrections, IMPORT_BYTES_MAX};
+use crate::guard::corrections::{BeyondBounds, Corrections};
 
 /// Version of the written form.
 pub const EXCHANGE: u32 = 1;
+
+/// The longest export that is read, in bytes.
+pub const IMPORT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Everything that travels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +48,7 @@ pub enum BadExchange {
     Malformed(#[from] serde_json::Error),
     /// Corrections beyond what is ever kept.
     #[error(transparent)]
-    Corrections(#[from] BadImport),
+    Corrections(#[from] BeyondBounds),
     /// Limits that make no sense, or do not with the preset that holds here.
     #[error(transparent)]
     Limits(#[from] BadSettings),
@@ -57,13 +59,12 @@ impl BadExchange {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
-            Self::TooLong { .. } | Self::Malformed(_) => {
+            Self::TooLong { .. } | Self::Malformed(_) | Self::Corrections(_) => {
                 "import what was exported, whole and unchanged".into()
             }
             Self::Version { .. } => {
                 "export again with this version, or import with the one that wrote it".into()
             }
-            Self::Corrections(bad) => bad.remedy().into(),
             Self::Limits(bad) => bad.remedy(),
         }
     }
@@ -80,17 +81,10 @@ impl Exchange {
         if found != Some(u64::from(EXCHANGE)) {
             return Err(BadExchange::Version { found });
         }
-        let mut read = Self::deserialize(written)?;
-        read.corrections = checked(read.corrections)?;
+        let read = Self::deserialize(written)?;
+        read.corrections.check_bounds()?;
         Ok(read)
     }
-}
-
-/// Corrections know their own bounds, and check them on their way in.
-fn checked(corrections: Corrections) -> Result<Corrections, BadExchange> {
-    let (spend, limits) = (budget::Spend::default(), budget::Limits::default());
-    let written = corrections::Exchange::new(corrections, spend, limits).export()?;
-    Ok(corrections::Exchange::import(&written)?.corrections)
 }
 
 impl Regulator {

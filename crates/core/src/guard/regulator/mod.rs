@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use budget::{BadAmount, Cap, Limits, Spent, TOOLS_MAX, Tokens, WARN_AT, micros};
 pub use decision::{Decision, Fired, Rule, Verdict};
 pub use event::{Call, Event, Logprob, Outcome, Reply, Status};
-pub use exchange::{BadExchange, EXCHANGE, Exchange};
+pub use exchange::{BadExchange, EXCHANGE, Exchange, IMPORT_BYTES_MAX};
 pub use feed::Refused;
 pub use settings::{BadSettings, Settings};
 pub use subject::{MESSAGES_BYTES_MAX, MESSAGES_MAX};
