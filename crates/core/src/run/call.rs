@@ -112,7 +112,8 @@ pub(super) fn proceed(draft: &mut Draft, id: &SubtaskId) -> bool {
         start_again(draft, action);
         return true;
     }
-    if watch::objects(draft, id, action) {
+    // What a person said yes to is made, whatever the guard thinks of it.
+    if !is_agreed(&draft.run, action) && watch::objects(draft, id, action) {
         return true;
     }
     let tool = find(&draft.run, action).map(|(_, spec)| spec.name.clone());
@@ -126,6 +127,11 @@ pub(super) fn proceed(draft: &mut Draft, id: &SubtaskId) -> bool {
         Err(message) => draft.push(Event::CallRefused { action, why: Refusal::Unprepared, message }),
     }
     true
+}
+
+fn is_agreed(run: &Run, action: ActionId) -> bool {
+    let answer = run.approvals.get(&Subject::Action(action)).map(|approval| &approval.state);
+    matches!(answer, Some(ApprovalState::Settled(Verdict::Approved { .. })))
 }
 
 /// Some call of this conversation can start now.

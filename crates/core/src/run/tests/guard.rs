@@ -190,3 +190,15 @@ fn a_run_that_stops_does_not_forget_to_ask_a_person() {
         ",
     );
 }
+
+#[test]
+fn a_call_a_person_said_yes_to_is_made_however_often_it_was_made_before() {
+    let calls: Vec<String> = (0..6).map(|at| format!("a1.{at}")).collect();
+    let mut story = format!("> reply 1 {}\nheard 1: tool use\n", ["wipe(a)"; 6].join(" "));
+    story.extend(calls.iter().map(|call| format!("question {call}\n")));
+    for call in &calls {
+        story += &format!("> approve {call}\nanswer {call}: yes, says ann\nstart {call} wipe\n");
+        story += &format!("> ok {call}\nfinish {call}: ok\n");
+    }
+    check(&task(), &format!("{story}ask 2 for main"));
+}
