@@ -6,7 +6,7 @@
 
 use super::decide::Draft;
 use super::ending;
-use super::state::{Phase, Run, Thread};
+use super::state::{Phase, Run};
 use crate::budget::{Allowance, Cost, Gauge, Limit, Share, UNLIMITED};
 use crate::event::{Event, Exhausted, HaltReason, StopReason};
 use crate::id::{Millis, RunId, ToolName};
@@ -82,9 +82,9 @@ impl Row {
     }
 }
 
-/// What a model call on this conversation must set aside.
-pub(super) fn reservation(run: &Run, thread: &Thread, output_tokens: u64) -> Cost {
-    let input = thread.bytes / BYTES_A_TOKEN + TOKENS_A_REQUEST;
+/// What a model call on a conversation of so many bytes must set aside.
+pub(super) fn reservation(run: &Run, bytes: u64, output_tokens: u64) -> Cost {
+    let input = bytes / BYTES_A_TOKEN + TOKENS_A_REQUEST;
     Cost { tokens: input.saturating_add(output_tokens), micros: run.price.at_most(input, output_tokens) }
 }
 

@@ -69,11 +69,13 @@ fn weigh(run: &Run, allowance: Option<&Allowance>, asking: Asking) -> Next {
 }
 
 fn asking(run: &Run, thread: &Thread, notice: Option<String>, most: Option<u64>) -> Asking {
-    let mut thread = thread.clone();
-    notice.iter().for_each(|text| thread.say(Message::User(vec![Payload::inline(text)])));
+    let (talk, bytes) = match &notice {
+        None => (thread.talk, thread.bytes),
+        Some(text) => thread.with(&Message::User(vec![Payload::inline(text)])),
+    };
     let output_tokens = most.map_or(run.limits.output_tokens, |most| most.min(run.limits.output_tokens));
-    let reserved = limit::reservation(run, &thread, output_tokens);
-    Asking { notice, reserved, last: None, talk: thread.talk }
+    let reserved = limit::reservation(run, bytes, output_tokens);
+    Asking { notice, reserved, last: None, talk }
 }
 
 /// Output tokens asked of a call.

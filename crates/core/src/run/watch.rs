@@ -37,8 +37,8 @@ pub(super) fn objects(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> bo
     match thread.watch.check(&trace) {
         Verdict::Allow => false,
         Verdict::Block(why) => {
-            let known =
-                thread.known.iter().find(|(key, _)| *key == trace.key).map(|(_, known)| known.clone());
+            let known = thread.known.iter().find(|(key, _)| *key == trace.key);
+            let known = known.map(|(_, known)| Known::clone(known));
             draft.push(Event::CallBlocked { action, why: Box::new(why), known });
             true
         }
@@ -273,10 +273,11 @@ impl Run {
 
 impl Thread {
     fn remember(&mut self, call: &CallTrace, known: Known) {
-        self.known.retain(|(key, _)| *key != call.key);
-        if self.known.len() >= KNOWN_MAX {
-            self.known.remove(0);
+        let all = Arc::make_mut(&mut self.known);
+        all.retain(|(key, _)| *key != call.key);
+        if all.len() >= KNOWN_MAX {
+            all.remove(0);
         }
-        self.known.push((call.key, known));
+        all.push((call.key, Arc::new(known)));
     }
 }

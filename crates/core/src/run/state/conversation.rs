@@ -39,7 +39,7 @@ pub struct Thread {
     /// Watches it for circles.
     pub watch: Arc<Detector>,
     /// The last results by the guard's name of their calls, newest last.
-    pub known: Vec<(Digest, Known)>,
+    pub known: Arc<Vec<(Digest, Arc<Known>)>>,
     /// What its last answer was like.
     pub sketch: Option<Sketch>,
     /// What happens now.
@@ -168,7 +168,7 @@ impl Thread {
             closing: false,
             summary: None,
             watch: Arc::new(Detector::new(guard.clone())),
-            known: Vec::new(),
+            known: Arc::default(),
             sketch: None,
             state: ThreadState::Ready,
         };
@@ -178,10 +178,14 @@ impl Thread {
 
     /// Adds a message.
     pub fn say(&mut self, message: Message) {
-        let json = serde_json::to_vec(&message).unwrap_or_default();
-        self.talk = Digest::of_parts(&[&self.talk.0, &json]);
-        self.bytes = self.bytes.saturating_add(size(&message));
+        (self.talk, self.bytes) = self.with(&message);
         self.messages.push(message);
+    }
+
+    /// Hash and length of the conversation, were this said next.
+    pub(in crate::run) fn with(&self, message: &Message) -> (Digest, u64) {
+        let json = serde_json::to_vec(message).unwrap_or_default();
+        (Digest::of_parts(&[&self.talk.0, &json]), self.bytes.saturating_add(size(message)))
     }
 
     /// The calls of the current reply, with their ids.
