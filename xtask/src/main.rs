@@ -49,6 +49,9 @@ fn main() -> ExitCode {
 
 /// The clone this was built from.
 fn root() -> Result<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no workspace")?;
+    // Asked at run time: with one target folder for two clones, the path of the build
+    // may be the other one's.
+    let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+    let root = Path::new(&folder).parent().context("xtask lies in no workspace")?;
     root.canonicalize().with_context(|| format!("{} is gone; build xtask again", root.display()))
 }
