@@ -5,6 +5,7 @@
 //! state and its drafts: a clone copies one pointer per chunk and at most one
 //! chunk of items.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 const CHUNK: usize = 32;
 
 /// See the module's page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct AppendList<T> {
     frozen: Vec<Arc<[T]>>,
     tail: Vec<T>,
@@ -38,10 +39,29 @@ impl<T> AppendList<T> {
         self.frozen.iter().flat_map(|chunk| chunk.iter()).chain(&self.tail)
     }
 
+    /// The last item.
+    #[must_use]
+    pub fn last(&self) -> Option<&T> {
+        self.iter().next_back()
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.frozen.len() * CHUNK + self.tail.len()
+        self.frozen.iter().map(|chunk| chunk.len()).sum::<usize>() + self.tail.len()
+    }
+
+    /// The chunks that change no more, and the items after them. With
+    /// [`Self::from_chunks`], what is derived from a chunk need be derived once.
+    #[must_use]
+    pub fn chunks(&self) -> (&[Arc<[T]>], &[T]) {
+        (&self.frozen, &self.tail)
+    }
+
+    /// A list of these chunks, and the items after them.
+    #[must_use]
+    pub fn from_chunks(frozen: Vec<Arc<[T]>>, tail: Vec<T>) -> Self {
+        Self { frozen, tail }
     }
 
     /// True when there are none.
@@ -56,6 +76,12 @@ impl<T> FromIterator<T> for AppendList<T> {
         let mut list = Self::default();
         items.into_iter().for_each(|item| list.push(item));
         list
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for AppendList<T> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_list().entries(self.iter()).finish()
     }
 }
 
@@ -85,5 +111,14 @@ mod tests {
         assert_eq!(list.iter().next_back(), Some(&100));
         let text = serde_json::to_string(&list).unwrap();
         assert_eq!(serde_json::from_str::<AppendList<usize>>(&text).unwrap(), list);
+    }
+
+    #[test]
+    fn a_list_made_of_another_ones_chunks_shares_them() {
+        let list: AppendList<usize> = (0..70).collect();
+        let (frozen, tail) = list.chunks();
+        let same = AppendList::from_chunks(frozen.to_vec(), tail.to_vec());
+        assert_eq!((same.len(), same.last()), (70, Some(&69)));
+        assert!(list.chunks().0.iter().zip(same.chunks().0).all(|(one, other)| Arc::ptr_eq(one, other)));
     }
 }

@@ -16,6 +16,7 @@ pub mod scripted;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bowline_core::append_list::AppendList;
 use bowline_core::budget::Price;
 use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::id::RunId;
@@ -38,7 +39,7 @@ pub struct Request {
     /// The model, as the task names it.
     pub model: String,
     /// The whole conversation.
-    pub messages: Vec<Said>,
+    pub messages: AppendList<Said>,
     /// The tools it may ask for.
     pub tools: Arc<[ToolSpec]>,
     /// The JSON Schema the answer must fit, for structured answers.
@@ -72,6 +73,18 @@ pub enum Said {
     },
 }
 
+impl Said {
+    /// How many bytes of text it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::System(text) | Self::User(text) => text.len(),
+            Self::Assistant { text, calls } => text.len() + calls.iter().map(SaidCall::bytes).sum::<usize>(),
+            Self::ToolResult { call, output, .. } => call.len() + output.len(),
+        }
+    }
+}
+
 /// A call as a model asked for it. Untrusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaidCall {
@@ -81,6 +94,12 @@ pub struct SaidCall {
     pub tool: String,
     /// The arguments, verbatim; meant to be JSON.
     pub args: String,
+}
+
+impl SaidCall {
+    fn bytes(&self) -> usize {
+        self.id.len() + self.tool.len() + self.args.len()
+    }
 }
 
 /// A finished reply.

@@ -17,6 +17,26 @@ const KEEP_MAX: usize = 4 << 20;
 pub(crate) struct Texts {
     store: Arc<dyn RunStore>,
     kept: Arc<Mutex<Kept>>,
+    rendered: Arc<Mutex<Rendered>>,
+}
+
+/// The chunks of conversations that change no more, as a model reads them. Each is
+/// known by where it lies, which is its own for as long as it is kept here.
+#[derive(Default)]
+struct Rendered {
+    chunks: BTreeMap<usize, (Arc<[Message]>, Arc<[Said]>)>,
+    bytes: usize,
+}
+
+impl Rendered {
+    fn keep(&mut self, chunk: &Arc<[Message]>, said: &Arc<[Said]>) {
+        let bytes = said.iter().map(Said::bytes).sum::<usize>();
+        if self.bytes + bytes > KEEP_MAX {
+            *self = Self::default();
+        }
+        self.bytes += bytes;
+        self.chunks.insert(chunk.as_ptr().addr(), (chunk.clone(), said.clone()));
+    }
 }
 
 #[derive(Default)]
@@ -27,7 +47,7 @@ struct Kept {
 
 impl Texts {
     pub(crate) fn new(store: Arc<dyn RunStore>) -> Self {
-        Self { store, kept: Arc::default() }
+        Self { store, kept: Arc::default(), rendered: Arc::default() }
     }
 
     /// Takes note of content that is about to be stored.
@@ -78,33 +98,59 @@ impl Texts {
         Ok(whole)
     }
 
-    /// A conversation as a model reads it.
-    pub(crate) async fn conversation(&self, messages: &AppendList<Message>) -> Result<Vec<Said>, StoreError> {
+    /// A conversation as a model reads it. What was said long ago is rendered once.
+    pub(crate) async fn conversation(
+        &self,
+        messages: &AppendList<Message>,
+    ) -> Result<AppendList<Said>, StoreError> {
+        let (frozen, tail) = messages.chunks();
+        let mut chunks = Vec::with_capacity(frozen.len());
+        for chunk in frozen {
+            chunks.push(self.chunk(chunk).await?);
+        }
+        Ok(AppendList::from_chunks(chunks, self.said(tail).await?))
+    }
+
+    async fn chunk(&self, chunk: &Arc<[Message]>) -> Result<Arc<[Said]>, StoreError> {
+        let known = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, said)) = known().chunks.get(&chunk.as_ptr().addr()) {
+            return Ok(said.clone());
+        }
+        let said: Arc<[Said]> = self.said(chunk).await?.into();
+        known().keep(chunk, &said);
+        Ok(said)
+    }
+
+    async fn said(&self, messages: &[Message]) -> Result<Vec<Said>, StoreError> {
         let mut said = Vec::with_capacity(messages.len());
-        for message in messages.iter() {
-            said.push(match message {
-                Message::System(content) => Said::System(self.join(content).await?),
-                Message::User(content) => Said::User(self.join(content).await?),
-                Message::Assistant { text, calls } => {
-                    let text = self.text(text).await?;
-                    let mut asked = Vec::with_capacity(calls.len());
-                    for call in calls {
-                        asked.push(SaidCall {
-                            id: call.id.to_string(),
-                            tool: call.tool.to_string(),
-                            args: self.text(&call.args).await?,
-                        });
-                    }
-                    Said::Assistant { text, calls: asked }
-                }
-                Message::ToolResult { call, output, is_error, notice } => Said::ToolResult {
-                    call: call.to_string(),
-                    output: with_notice(notice.as_deref(), self.text(output).await?),
-                    is_error: *is_error,
-                },
-            });
+        for message in messages {
+            said.push(self.message(message).await?);
         }
         Ok(said)
+    }
+
+    async fn message(&self, message: &Message) -> Result<Said, StoreError> {
+        Ok(match message {
+            Message::System(content) => Said::System(self.join(content).await?),
+            Message::User(content) => Said::User(self.join(content).await?),
+            Message::Assistant { text, calls } => {
+                let text = self.text(text).await?;
+                let mut asked = Vec::with_capacity(calls.len());
+                for call in calls {
+                    asked.push(SaidCall {
+                        id: call.id.to_string(),
+                        tool: call.tool.to_string(),
+                        args: self.text(&call.args).await?,
+                    });
+                }
+                Said::Assistant { text, calls: asked }
+            }
+            Message::ToolResult { call, output, is_error, notice } => Said::ToolResult {
+                call: call.to_string(),
+                output: with_notice(notice.as_deref(), self.text(output).await?),
+                is_error: *is_error,
+            },
+        })
     }
 }
 

@@ -36,7 +36,7 @@ fn request(messages: Vec<Said>) -> Request {
         attempt: 1,
         purpose: Purpose::Act(SubtaskId::parse("main").unwrap()),
         model: "scripted:x".to_owned(),
-        messages,
+        messages: messages.into_iter().collect(),
         tools: Arc::from([]),
         schema: None,
         output_tokens: 100,
