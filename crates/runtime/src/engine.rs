@@ -377,7 +377,25 @@ impl Engine {
         let hands = self.inner.hands(&run, fence.epoch).await?;
         let desk = Desk::new(run, fence, hands, self.inner.patience, self.inner.stop.subscribe());
         let _postman = self.inner.postman();
-        desk.work(&self.inner.worker).await
+        let worker = self.inner.worker.clone();
+        at_home(async move { desk.work(&worker).await }).await
+    }
+}
+
+/// Works among the runtime's own tasks, wherever the caller waits: what a desk
+/// starts is then at hand on the same thread, and none has to be woken for it.
+/// Ends with its caller.
+async fn at_home<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    let mut home = JoinSet::new();
+    home.spawn(work);
+    match home.join_next().await {
+        Some(Ok(done)) => done,
+        Some(Err(broken)) => match broken.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is going down, and the caller with it.
+            Err(_) => std::future::pending().await,
+        },
+        None => std::future::pending().await,
     }
 }
 
