@@ -15,7 +15,7 @@ mod ending;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Cost, Limit};
-use crate::guard::{OutputTrace, ReplyTrace, Sketch, loops};
+use crate::guard::{OutputTrace, Sketch, loops};
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
 use crate::message::{Call, Content, Message, Payload, Stop, Usage};
 use crate::plan::Plan;
@@ -180,7 +180,8 @@ pub enum Event {
         full: Option<Payload>,
         /// How long it took.
         duration_ms: u64,
-        /// What the guard remembers of a long output; a short one is looked at anew.
+        /// What the guard remembers of a long output, unless its hash says it all; a
+        /// short one is looked at anew.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace: Option<Box<OutputTrace>>,
     },
@@ -362,8 +363,12 @@ pub struct Evidence {
 /// What the guard remembers of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
-    /// For finding repetitions.
-    pub reply: ReplyTrace,
+    /// How it opens, as a guard remembers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<Box<str>>,
+    /// Its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<Sketch>,
     /// For comparing whole answers; only of replies that ask for nothing more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sketch: Option<Sketch>,

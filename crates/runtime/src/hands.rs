@@ -205,8 +205,10 @@ impl Hands {
         let duration_ms = self.clock.now().since(started);
         let mut blobs = Vec::new();
         let ok = how == Returned::Known(Outcome::Ok);
-        let trace = (text.len() > INLINE_MAX).then(|| Box::new(OutputTrace::of(&text, Some(ok))));
+        let trace = (text.len() > INLINE_MAX).then(|| OutputTrace::of(&text, Some(ok)));
         let (output, full) = kept_output(text, &mut blobs);
+        let plain = OutputTrace::plain(output.digest(), ok);
+        let trace = trace.filter(|trace| *trace != plain).map(Box::new);
         let result = CallResult { how, output, full, duration_ms, trace };
         Ok(Arrival { what: What::CallReturned { action, attempt, result }, blobs })
     }

@@ -5,21 +5,23 @@
 //! Jaccard similarity of the shingle sets; with [`CELLS`] cells its standard
 //! error at 0.9 is below 0.04. No text is kept.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Cells of a sketch.
 const CELLS: usize = 64;
 const SHINGLE: usize = 3;
 
-/// What is remembered of a text for comparing it. Hexadecimal in JSON.
+/// The letters of a cell in JSON: six bits of it are kept.
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// What is remembered of a text for comparing it. In JSON a letter for each cell:
+/// journals hold one of every long reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sketch(Box<[u16; CELLS]>);
+pub struct Sketch(Box<[u8; CELLS]>);
 
 impl Sketch {
     /// Bytes one takes beside its pointer.
-    pub(super) const BYTES: usize = size_of::<[u16; CELLS]>();
+    pub(super) const BYTES: usize = size_of::<[u8; CELLS]>();
 
     /// The sketch of a text by its runs of three words. Case, white space and
     /// punctuation do not count.
@@ -51,50 +53,40 @@ impl Sketch {
         if (1..length).contains(&seen) {
             note(&mut cells, words.iter());
         }
-        // The low half is enough: two cells that differ agree in it once in 65,536.
-        Self(Box::new(cells.map(low_half)))
+        Self(Box::new(cells.map(letter)))
     }
 
     /// How similar two texts are, in percent. Two empty texts are the same.
     #[must_use]
     pub fn similar_percent(&self, other: &Self) -> u32 {
         let equal = self.0.iter().zip(other.0.iter()).filter(|(one, two)| one == two).count();
-        u32::try_from(equal * 100 / CELLS).unwrap_or(0)
+        // Cells that differ share a letter once in 64 times. That much is chance.
+        let by_chance = (CELLS - equal) / (LETTERS.len() - 1);
+        u32::try_from((equal - by_chance.min(equal)) * 100 / CELLS).unwrap_or(0)
     }
 }
 
-fn low_half(cell: u32) -> u16 {
-    let [_, _, high, low] = cell.to_be_bytes();
-    u16::from_be_bytes([high, low])
+fn letter(cell: u32) -> u8 {
+    let [.., low] = cell.to_be_bytes();
+    LETTERS.get(usize::from(low & 0x3f)).copied().unwrap_or_default()
 }
 
 impl Serialize for Sketch {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut text = String::with_capacity(CELLS * 4);
-        for cell in self.0.iter() {
-            // Writing to a `String` cannot fail.
-            _ = write!(text, "{cell:04x}");
-        }
-        to.serialize_str(&text)
+        to.collect_str(&self.0.escape_ascii())
     }
 }
 
 impl<'de> Deserialize<'de> for Sketch {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'_, str>>::deserialize(from)?;
-        parse(&text).ok_or_else(|| serde::de::Error::custom("a sketch has 256 hexadecimal digits"))
+        parse(&text).ok_or_else(|| serde::de::Error::custom("a sketch has 64 letters, digits, - or _"))
     }
 }
 
 fn parse(text: &str) -> Option<Sketch> {
-    let mut cells = Box::new([0; CELLS]);
-    if text.len() != CELLS * 4 {
-        return None;
-    }
-    for (cell, digits) in cells.iter_mut().zip(text.as_bytes().chunks(4)) {
-        *cell = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(Sketch(cells))
+    let cells: [u8; CELLS] = text.as_bytes().try_into().ok()?;
+    cells.iter().all(|cell| LETTERS.contains(cell)).then(|| Sketch(Box::new(cells)))
 }
 
 fn note<'a>(cells: &mut [u32], words: impl Iterator<Item = &'a u64>) {

@@ -1,8 +1,8 @@
 //! Traces: what a guard remembers of a call, a result, a reply, a repair round.
 //!
 //! Made from texts by pure functions, once, where the texts are; small enough
-//! for a journal. Keys and digests are whole SHA-256 hashes and are compared
-//! whole.
+//! for a journal. Keys and digests of calls and results are whole SHA-256 hashes
+//! and are compared whole.
 
 use serde::{Deserialize, Serialize};
 
@@ -73,13 +73,21 @@ impl CallTrace {
 }
 
 /// How a call ended, as far as a guard can tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It did what it was asked to.
+    #[default]
     Succeeded,
     /// It did not.
     Failed,
+}
+
+impl Outcome {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_success(&self) -> bool {
+        matches!(self, Self::Succeeded)
+    }
 }
 
 /// One tool result.
@@ -88,10 +96,13 @@ pub struct OutputTrace {
     /// Hash of the text without its volatile tokens.
     pub digest: Digest,
     /// How it ended.
+    #[serde(default, skip_serializing_if = "Outcome::is_success")]
     pub outcome: Outcome,
     /// Nothing was said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub empty: bool,
     /// Names the error, without what varies from call to call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Digest>,
 }
 
@@ -108,14 +119,22 @@ impl OutputTrace {
             signature: signature::error_signature(output, failed),
         }
     }
+
+    /// The trace of most texts: nothing in it is volatile, and it names no error.
+    #[must_use]
+    pub fn plain(digest: Digest, ok: bool) -> Self {
+        let outcome = if ok { Outcome::Succeeded } else { Outcome::Failed };
+        Self { digest, outcome, empty: false, signature: None }
+    }
 }
 
 /// One reply of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyTrace {
     /// Hash of how it begins: its first letters, in lower case. A model that is
-    /// stuck opens its replies alike even when it varies the rest.
-    pub opening: Option<Digest>,
+    /// stuck opens its replies alike even when it varies the rest. Sixteen digits
+    /// of it: the worst a mix-up can do is to count one reply as a repetition.
+    pub opening: Option<Box<str>>,
     /// Its words; `None` when it has no text.
     pub words: Option<Sketch>,
     /// How many tool calls it asks for.
@@ -131,12 +150,16 @@ impl ReplyTrace {
         let text = text.trim();
         let opening = opening(text);
         Self {
-            opening: (!opening.is_empty()).then(|| Digest::of(opening.as_bytes())),
+            opening: (!opening.is_empty()).then(|| short(Digest::of(opening.as_bytes()))),
             words: (!text.is_empty()).then(|| Sketch::of_words(text)),
             calls,
             truncated,
         }
     }
+}
+
+fn short(digest: Digest) -> Box<str> {
+    digest.to_string().chars().take(16).collect()
 }
 
 /// The first letters of a text, in lower case, words one space apart.

@@ -80,14 +80,13 @@ pub(super) fn speaks(draft: &mut Draft, id: &SubtaskId) -> bool {
 pub(super) fn heard(reply: &Reply) -> Option<Box<Heard>> {
     match reply.text {
         Payload::Inline(_) => None,
-        Payload::Stored { .. } => Some(Box::new(look(&reply.head, reply.calls.len(), reply.stop))),
+        Payload::Stored { .. } => Some(Box::new(look(&reply.head, reply.calls.len()))),
     }
 }
 
-fn look(text: &str, calls: usize, stop: Stop) -> Heard {
-    let calls = u32::try_from(calls).unwrap_or(u32::MAX);
-    let reply = ReplyTrace::of(text, calls, stop == Stop::Truncated);
-    Heard { reply, sketch: (calls == 0).then(|| Sketch::of(text)) }
+fn look(text: &str, calls: usize) -> Heard {
+    let ReplyTrace { opening, words, .. } = ReplyTrace::of(text, 0, false);
+    Heard { opening, words, sketch: (calls == 0).then(|| Sketch::of(text)) }
 }
 
 /// The earlier round this diagnosis makes the last one look like, counted back.
@@ -165,12 +164,15 @@ impl Run {
         let (text, calls, stop) = said;
         let heard = match (heard, text) {
             (Some(heard), _) => heard.clone(),
-            (None, Payload::Inline(text)) => look(text, calls, stop),
+            (None, Payload::Inline(text)) => look(text, calls),
             // Written by a version that did not watch yet.
             (None, Payload::Stored { .. }) => return,
         };
-        Arc::make_mut(&mut thread.watch).record_reply(&heard.reply);
-        thread.sketch = heard.sketch;
+        let Heard { opening, words, sketch } = heard;
+        let calls = u32::try_from(calls).unwrap_or(u32::MAX);
+        let reply = ReplyTrace { opening, words, calls, truncated: stop == Stop::Truncated };
+        Arc::make_mut(&mut thread.watch).record_reply(&reply);
+        thread.sketch = sketch;
     }
 
     /// A call was not made.
@@ -210,8 +212,7 @@ impl Run {
         let seen = match (trace, output) {
             (Some(trace), _) => *trace,
             (None, Payload::Inline(text)) => OutputTrace::of(text, Some(ok)),
-            // Written by a version that did not watch yet.
-            (None, Payload::Stored { .. }) => return,
+            (None, Payload::Stored { sha256, .. }) => OutputTrace::plain(*sha256, ok),
         };
         for (other, thread) in &mut self.threads {
             if *other == id {

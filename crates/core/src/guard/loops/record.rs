@@ -190,7 +190,7 @@ impl Detector {
 
     fn compare_opening(&mut self, reply: &ReplyTrace) {
         let Some(opening) = &reply.opening else { return };
-        let before = count_up(self.openings.touch(opening, || 0));
+        let before = count_up(self.openings.touch(&Digest::of(opening.as_bytes()), || 0));
         if before > 0 && self.streaks.stale > 0 {
             self.add(Reason::SameOpening, self.settings.weights.same_opening);
         }
