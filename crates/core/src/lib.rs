@@ -28,4 +28,5 @@ pub mod quality;
 pub mod run;
 pub mod task;
 pub mod tool;
+pub mod untrusted;
 pub mod view;

@@ -1,0 +1,40 @@
+//! The process cage: a command sees, writes and reaches what it was granted.
+//!
+//! [`Cage::find`] looks for what the machine offers and tries it once;
+//! [`Cage::command`] turns a [`Grant`] and an argument list into a command for
+//! bubblewrap. Inside, our own [`launch`]er is the first process of a new pid
+//! namespace: it puts up Landlock and the resource limits, starts the command,
+//! watches it, and when it exits everything it left behind dies with it.
+//!
+//! Invariants
+//! - Where a wall cannot be put up, nothing runs: [`Missing`] says what to install.
+//! - What is not granted is not visible; a narrower entry decides over a wider one.
+//! - The environment and the open files of the caller do not reach the command.
+//! - No secret stands on a command line: the environment travels in a file in memory.
+//!
+//! Deciding who gets which grant never happens here, nor does anything async:
+//! the caller owns deadline and output ([`Caged::run`] is the plain way).
+
+#![cfg(target_os = "linux")]
+
+mod attempt;
+mod cage;
+mod error;
+mod filter;
+mod grant;
+pub mod launch;
+mod mounts;
+mod order;
+mod placeholder;
+mod probe;
+mod report;
+mod run;
+mod words;
+
+pub use cage::{Cage, Caged, Hold, Launcher};
+pub use error::{Missing, Refused};
+pub use grant::{Grant, Limits, Network};
+pub use probe::{Finding, Verdict, probes};
+pub use report::{Limit, Report};
+pub use run::{Bounds, Ended, Ran};
+pub use words::{Ask, judge};

@@ -1,0 +1,240 @@
+//! Which arguments of a call came from untrusted text and from nowhere else.
+//!
+//! The index remembers, as hashes, the words of every text a run has seen. Before
+//! a call that changes something, each argument is looked up: what the user or
+//! another trusted text said is fine; a value that only untrusted text has named,
+//! in a sentence that asks for something to be done or in a text that is
+//! suspicious, goes to a person, with the source named.
+//!
+//! Records are full of values that belong there (a payee in a list of payments),
+//! and tasks are about them; so a value that merely stands in a record is not
+//! asked about. What never happens: a value gains trust by looking like a trusted
+//! one. Trust compares the bytes, suspicion the canonical copy.
+//!
+//! Invariants
+//! - The index is bounded by [`WORDS_MAX`]; past it, what it does not know about
+//!   an address or an identifier counts as forgotten, and is asked about.
+//! - It is made from texts alone, so it can be made again from a journal.
+
+mod argument;
+#[cfg(test)]
+mod tests;
+mod word;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::{Deserialize, Serialize};
+
+use self::argument::{Part, Scalar};
+use self::word::{Word, words};
+use super::suspicion::suspicion;
+use crate::tool::Touch;
+
+/// Most words and pairs of words that are remembered, of trusted and of
+/// untrusted text each: about 20 MiB together.
+pub const WORDS_MAX: usize = 1 << 18;
+/// Most sources that are told apart; later ones share the last name.
+pub const SOURCES_MAX: usize = 4096;
+/// Most values one call is asked about; one is enough to ask.
+pub const TAINTED_MAX: usize = 16;
+/// Longest name of a source and longest value shown, in characters.
+const SHOWN_MAX: usize = 120;
+
+/// Does anybody vouch for a text?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trust {
+    /// The user, the task, the system, a source the manifest names.
+    Trusted,
+    /// Everything else: results of tools, pages, files, memories.
+    Untrusted,
+}
+
+/// Why a value is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Untrusted text named it while asking for something to be done.
+    Directed,
+    /// It stands in a text that looks like an attack.
+    Suspicious,
+    /// The index was full: nobody can say any more where it came from.
+    Forgotten,
+}
+
+/// A value in a call's arguments that no trusted text has named.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tainted {
+    /// Where in the arguments, as a JSON pointer; empty for arguments that are no JSON.
+    pub pointer: String,
+    /// The value, or the part of it.
+    pub value: String,
+    /// The text it came from, as it was called when seen.
+    pub source: String,
+    /// Why it is asked about.
+    pub reason: Reason,
+}
+
+/// What is known of a word of untrusted text.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    directed: Option<u16>,
+    suspicious: Option<u16>,
+}
+
+/// The words of everything a run has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    trusted: BTreeSet<u64>,
+    untrusted: BTreeMap<u64, Known>,
+    sources: Vec<Box<str>>,
+    is_full: bool,
+}
+
+impl Index {
+    /// An index that has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in a text, under the name a person would know its source by.
+    pub fn saw(&mut self, source: &str, trust: Trust, text: &str) {
+        match trust {
+            Trust::Trusted => self.saw_trusted(text),
+            Trust::Untrusted => self.saw_untrusted(source, text),
+        }
+    }
+
+    fn saw_trusted(&mut self, text: &str) {
+        let mut before: Option<Word<'_>> = None;
+        for word in words(text) {
+            let pair = before.map(|before| hash(&[before.raw(), word.raw()]));
+            for hash in std::iter::once(hash(&[word.raw()])).chain(pair) {
+                if self.trusted.len() < WORDS_MAX {
+                    self.trusted.insert(hash);
+                }
+            }
+            before = Some(word);
+        }
+    }
+
+    fn saw_untrusted(&mut self, source: &str, text: &str) {
+        let source = self.source(source);
+        let is_suspicious = suspicion(text).flagged;
+        let mut before: Option<String> = None;
+        for word in words(text) {
+            let plain = word.plain();
+            let pair = before.map(|before| hash(&[before, plain.clone()]));
+            for hash in std::iter::once(hash(&[plain.as_str()])).chain(pair) {
+                self.learn(hash, word.is_directed, is_suspicious, source);
+            }
+            before = Some(plain);
+        }
+    }
+
+    fn learn(&mut self, hash: u64, is_directed: bool, is_suspicious: bool, source: u16) {
+        if self.untrusted.len() >= WORDS_MAX && !self.untrusted.contains_key(&hash) {
+            self.is_full = true;
+            return;
+        }
+        let known = self.untrusted.entry(hash).or_default();
+        if is_directed {
+            known.directed.get_or_insert(source);
+        }
+        if is_suspicious {
+            known.suspicious.get_or_insert(source);
+        }
+    }
+
+    fn source(&mut self, name: &str) -> u16 {
+        let known = self.sources.iter().position(|source| **source == *name);
+        let at = known.unwrap_or_else(|| {
+            if self.sources.len() < SOURCES_MAX {
+                self.sources.push(shown(name).into());
+            }
+            self.sources.len().saturating_sub(1)
+        });
+        u16::try_from(at).unwrap_or(u16::MAX)
+    }
+
+    /// The values of a call that a person should see before it runs, none for a
+    /// tool that only looks. The arguments are what the model sent.
+    #[must_use]
+    pub fn judge(&self, touch: Touch, args: &str) -> Vec<Tainted> {
+        match touch {
+            Touch::Read => Vec::new(),
+            Touch::Write | Touch::Exec => {
+                let mut found = Vec::new();
+                argument::each(args, |scalar| {
+                    if found.len() < TAINTED_MAX {
+                        found.extend(self.scalar(scalar));
+                    }
+                });
+                found.truncate(TAINTED_MAX);
+                found
+            }
+        }
+    }
+
+    fn scalar(&self, scalar: &Scalar<'_>) -> Vec<Tainted> {
+        let tainted = |part: &Part<'_>, (reason, source): (Reason, Option<u16>)| Tainted {
+            pointer: scalar.pointer(),
+            value: shown(part.written),
+            source: source
+                .and_then(|at| self.sources.get(usize::from(at)))
+                .map_or_else(String::new, |name| name.to_string()),
+            reason,
+        };
+        let mut found: Vec<Tainted> = Vec::new();
+        for part in scalar.parts() {
+            if let Some(why) =
+                self.part(&part).filter(|_| found.iter().all(|known| known.value != shown(part.written)))
+            {
+                found.push(tainted(&part, why));
+            }
+        }
+        found
+    }
+
+    fn part(&self, part: &Part<'_>) -> Option<(Reason, Option<u16>)> {
+        let trusted = part.words.raw().filter(|hash| self.trusted.contains(hash)).count();
+        // A phrase may be completed by a word of the model's own.
+        if trusted * 2 > part.words.len() || trusted == part.words.len() {
+            return None;
+        }
+        let known: Vec<Option<Known>> =
+            part.words.plain().map(|hash| self.untrusted.get(&hash).copied()).collect();
+        let all = |of: fn(&Known) -> Option<u16>| {
+            let mut sources = known.iter().map(|known| known.as_ref().and_then(of));
+            let first = sources.next().flatten();
+            first.filter(|_| sources.all(|source| source.is_some()))
+        };
+        // First the reason that rests on no judgement about the text.
+        if let Some(source) = all(|known| known.directed).filter(|_| part.is_telling) {
+            return Some((Reason::Directed, Some(source)));
+        }
+        if let Some(source) = all(|known| known.suspicious) {
+            return Some((Reason::Suspicious, Some(source)));
+        }
+        let is_lost = self.is_full && part.is_identifier && known.iter().any(Option::is_none);
+        is_lost.then_some((Reason::Forgotten, None))
+    }
+}
+
+/// SipHash: nobody can write a word that shares the hash of a trusted one.
+fn hash<W: AsRef<str>>(words: &[W]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for word in words {
+        word.as_ref().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn shown(text: &str) -> String {
+    if text.chars().nth(SHOWN_MAX).is_none() {
+        return text.into();
+    }
+    text.chars().take(SHOWN_MAX - 1).chain(['…']).collect()
+}

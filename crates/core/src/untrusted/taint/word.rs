@@ -1,0 +1,125 @@
+//! Words of a text, and whether somebody asks for something there.
+
+use super::super::fold::{Kind, is_invisible, is_variation, kind_of};
+
+/// How many words a request reaches.
+const REACH: usize = 40;
+
+/// Verbs that ask for a change when they stand in prose.
+#[rustfmt::skip]
+const ASKS: &[&str] = &[
+    "add", "append", "book", "buy", "call", "cancel", "change", "click", "concatenate", "create", "delete",
+    "deposit", "download",
+    "email", "execute", "forward", "grant", "include", "invite", "mail", "make", "message", "modify", "move",
+    "open", "order",
+    "pay", "post", "publish", "purchase", "refund", "remove", "rename", "reply", "reserve", "reset", "run", "send",
+    "set", "share",
+    "submit", "transfer", "update", "upload", "use", "visit", "wire", "write",
+];
+
+/// A word where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word<'t> {
+    /// As it is written.
+    pub(super) written: &'t str,
+    /// Shortly after a verb that asks for something, in the same field.
+    pub(super) is_directed: bool,
+}
+
+impl Word<'_> {
+    /// In lower case, byte for byte otherwise.
+    pub(super) fn raw(&self) -> String {
+        self.written.to_lowercase()
+    }
+
+    /// What it looks like.
+    pub(super) fn plain(&self) -> String {
+        let mut plain = String::with_capacity(self.written.len());
+        for c in self.written.chars() {
+            match kind_of(c) {
+                Kind::Symbol(c) => plain.push(c),
+                Kind::Ligature(several) => plain.push_str(several.letters()),
+                Kind::Soft | Kind::Glue => plain.push('-'),
+                Kind::Space | Kind::Break | Kind::Nothing => {}
+            }
+        }
+        plain
+    }
+
+    fn asks(&self) -> bool {
+        self.written.len() <= 16 && ASKS.binary_search(&self.written.to_ascii_lowercase().as_str()).is_ok()
+    }
+}
+
+/// The words of a text, in order.
+pub(super) fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    let mut at = 0;
+    let mut starts_line = true;
+    let mut since: Option<usize> = None;
+    std::iter::from_fn(move || {
+        let (start, end, line_end) = next_word(text, at)?;
+        starts_line |= line_end;
+        at = end;
+        let mut word = Word { written: text.get(start..end)?, is_directed: false };
+        if names_field(text.get(end..)?, word.written, starts_line) {
+            since = None;
+        } else if word.asks() {
+            since = Some(0);
+        } else {
+            since = since.map(|count| count + 1).filter(|count| *count <= REACH);
+        }
+        word.is_directed = since.is_some_and(|count| count > 0);
+        starts_line = false;
+        Some(word)
+    })
+}
+
+/// A new field ends what the one before asked for: `name: …` at the start of a
+/// line, `"name": …` anywhere.
+fn names_field(after: &str, written: &str, starts_line: bool) -> bool {
+    let quoted = after.starts_with("\":") || after.starts_with("':");
+    let named = written.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    quoted || (starts_line && named && after.starts_with(": "))
+}
+
+/// Start and end of the next word, and whether a line ended before it.
+fn next_word(text: &str, from: usize) -> Option<(usize, usize, bool)> {
+    let mut line_end = false;
+    let mut escaped = false;
+    let mut chars = text.get(from..)?.char_indices();
+    let start = loop {
+        let (offset, c) = chars.next()?;
+        // A line end as JSON writes it is one too.
+        if c == '\n' || (escaped && c == 'n') {
+            line_end = true;
+            escaped = false;
+        } else if is_letter(c) {
+            break from + offset;
+        } else {
+            escaped = c == '\\';
+        }
+    };
+    let mut end = start;
+    for (offset, c) in text.get(start..)?.char_indices() {
+        if is_letter(c) {
+            end = start + offset + c.len_utf8();
+        } else if !joins(c) {
+            break;
+        }
+    }
+    Some((start, end, line_end))
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || is_invisible(c) || is_variation(c)
+}
+
+/// Parts of addresses, numbers and names; only between letters.
+fn joins(c: char) -> bool {
+    matches!(c, '@' | '.' | ':' | '/' | '+' | '%' | '#' | '?' | '&' | '=' | '~' | '\'' | '-')
+}
+
+#[cfg(test)]
+pub(super) fn verbs() -> &'static [&'static str] {
+    ASKS
+}

@@ -1,0 +1,26 @@
+//! `cargo xtask hostile DIR`: builds the runners of the hostile sets and lets
+//! them at the cases in a folder.
+//!
+//! The runners (`hostile/main.rs`) need the crates they attack, which xtask does
+//! not, so they are a program of their own.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::metadata::cargo;
+
+/// Runs every set found in the folder; fails when a case does.
+pub fn run(root: &Path, folder: &str) -> Result<()> {
+    let folder =
+        Path::new(folder).canonicalize().with_context(|| format!("there is no folder {folder:?}"))?;
+    let mut command = Command::new(cargo());
+    command.current_dir(root);
+    command.args(["run", "--quiet", "--locked", "-p", "xtask", "--example", "hostile", "--"]).arg(folder);
+    let status = command.status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("the hostile sets ended with {status}");
+    }
+    Ok(())
+}
