@@ -3,7 +3,8 @@
 //!
 //! Prints `NAME passed/total` for each set and below it the cases that failed,
 //! and ends with 0 only if none did. A new set is a module and a line in
-//! [`SETS`]. A set without a runner fails: unattacked is not safe.
+//! [`SETS`]. A set without a runner fails: unattacked is not safe. Only a set
+//! whose target does not exist yet ([`SKIPPED`]) is named and passed over.
 
 #![expect(
     clippy::print_stdout,
@@ -11,6 +12,9 @@
     reason = "this is what the person at the terminal reads"
 )]
 
+mod injection;
+mod paths;
+mod shell;
 mod ssrf;
 
 use std::path::{Path, PathBuf};
@@ -41,7 +45,11 @@ impl Score {
 type Runner = fn(&Path) -> Result<Score>;
 
 /// The sets there are, by the stem of their file.
-const SETS: &[(&str, Runner)] = &[("ssrf", ssrf::run)];
+const SETS: &[(&str, Runner)] =
+    &[("injection", injection::run), ("paths", paths::run), ("shell", shell::run), ("ssrf", ssrf::run)];
+
+/// Sets that nothing can be held to yet, and why.
+const SKIPPED: &[(&str, &str)] = &[("llm_replies", "there is no client for model servers yet")];
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
@@ -66,6 +74,10 @@ fn run(folder: &Path) -> Result<bool> {
     let mut clean = true;
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some((_, why)) = SKIPPED.iter().find(|(skipped, _)| *skipped == name) {
+            println!("{name} skipped: {why}");
+            continue;
+        }
         let Some((_, runner)) = SETS.iter().find(|(known, _)| *known == name) else {
             println!("{name} 0/{}\n  no runner for this set", cases(&file)?.len());
             clean = false;
@@ -119,6 +131,13 @@ mod tests {
         let file = folder.path().join("unheard-of.jsonl");
         std::fs::write(&file, "{\"id\": \"u-1\"}\n\n{\"id\": \"u-2\"}\n").unwrap();
         assert!(!run(folder.path()).unwrap());
+    }
+
+    #[test]
+    fn a_set_whose_target_is_not_there_yet_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("llm_replies.jsonl"), "{\"id\": \"l-1\"}\n").unwrap();
+        assert!(run(folder.path()).unwrap());
     }
 
     #[test]

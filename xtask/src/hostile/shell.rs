@@ -15,7 +15,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use bowline_cage::{Cage, Launcher};
 use serde_json::Value;
 
 use super::{Score, cases};
@@ -42,6 +43,8 @@ const FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// Runs every case of the file as everybody we can be.
 pub(crate) fn run(file: &Path) -> Result<Score> {
     let program = scene::build()?;
+    let launcher = Launcher { program: program.clone(), args: vec!["launch".into()] };
+    Cage::find(launcher).map_err(|missing| anyhow!("{missing}; {}", missing.remedy()))?;
     let mut score = Score::default();
     for (id, case) in cases(file)? {
         let outcome = Who::all().into_iter().try_for_each(|who| {

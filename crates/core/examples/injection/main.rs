@@ -1,9 +1,8 @@
 //! Measures the layers against injection and prints the tables of `docs/injection.md`.
 //!
-//! `hostile FILE` judges one set of hostile cases; `trajectories DIR` reads the
-//! recorded trajectories in a folder; `speed` measures throughput. The first two
-//! print the same text for the same input on every machine; each ends with 1 when
-//! something it holds is not met.
+//! `trajectories DIR` reads the recorded trajectories in a folder and prints the
+//! same text for the same input on every machine; `speed` measures throughput.
+//! Each ends with 1 when something it holds is not met.
 
 #![expect(
     clippy::print_stdout,
@@ -11,7 +10,6 @@
     reason = "this is what the person at the terminal reads"
 )]
 
-mod hostile;
 mod speed;
 mod suspicious;
 mod tainted;
@@ -20,13 +18,12 @@ mod trajectory;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: injection hostile FILE | trajectories DIR | speed";
+const USAGE: &str = "usage: injection trajectories DIR | speed";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["hostile", file] => hostile::run(Path::new(file)),
         ["trajectories", folder] => trajectories(Path::new(folder)),
         ["speed"] => Ok(speed::run()),
         _ => Err(USAGE.into()),

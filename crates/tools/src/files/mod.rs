@@ -12,6 +12,7 @@ use bowline_core::event::Outcome;
 use bowline_core::id::ToolName;
 use bowline_core::input::Returned;
 use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
+use bowline_core::untrusted::escape_line;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -135,6 +136,7 @@ fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8192).any(|byte| *byte == 0)
 }
 
+/// Paths are of the model's making, and people read them too.
 fn in_words(error: PathError) -> String {
-    error.to_string()
+    escape_line(&error.to_string())
 }

@@ -1,5 +1,6 @@
 //! `search_files`: lines that match a regular expression.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::ops::ControlFlow;
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use super::list::SKIPPED;
 use super::{given_back, in_words, is_binary, typed};
 use crate::background::{self, StopFlag};
-use crate::workspace::{FILE_BYTES_MAX, Found, InsidePath, Kind, PathError, Walk, read_regular};
+use crate::workspace::{FILE_BYTES_MAX, Found, InsidePath, Kind, PathError, Walk, is_private, read_regular};
 use crate::{CallContext, Tool, ToolOutput, Workspace};
 
 const MATCHES_DEFAULT: usize = 100;
@@ -23,7 +24,7 @@ const PATTERN_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 pub(super) const DESCRIPTION: &str = "Search the text files of the workspace for lines that match a regular \
 expression (Rust syntax: no look-around, no back references; (?i) ignores case). Returns `path:line: text`, sorted by \
-path. .git and binary files are left out.";
+path. .git, .env and binary files are left out.";
 
 pub(super) fn schema() -> Value {
     json!({
@@ -103,7 +104,8 @@ struct Matches {
 
 impl Matches {
     fn visit(&mut self, found: &Found<'_>, start: &InsidePath) -> ControlFlow<()> {
-        if found.kind != Kind::File {
+        if found.kind != Kind::File || found.path.file_name().and_then(OsStr::to_str).is_some_and(is_private)
+        {
             return ControlFlow::Continue(());
         }
         let path = match start.as_str() {

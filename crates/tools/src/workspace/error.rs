@@ -52,15 +52,21 @@ pub enum PathError {
         /// As asked.
         path: String,
     },
-    /// Climbs.
-    #[error("{path} contains `..`; write the path from the workspace down")]
-    Upward {
+    /// Must not be written.
+    #[error("{path} cannot be written: .git, .agent, .bowline, .mcp.json and .env are protected")]
+    Protected {
         /// As asked.
         path: String,
     },
-    /// Must not be written.
-    #[error("{path} cannot be written: .git and .bowline are protected")]
-    Protected {
+    /// Must not even be read.
+    #[error("{path} cannot be read: .env files hold secrets and are protected")]
+    Private {
+        /// As asked.
+        path: String,
+    },
+    /// Would be shown as something else than it is.
+    #[error("{path:?} cannot be written: its name has control characters, or some that reorder text")]
+    Deceptive {
         /// As asked.
         path: String,
     },
@@ -122,10 +128,12 @@ impl PathError {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Empty | Self::Nul { .. } | Self::Missing { .. } => "correct the path",
-            Self::Outside { .. } | Self::Upward { .. } | Self::Link { .. } => {
+            Self::Outside { .. } | Self::Link { .. } => {
                 "name a file inside the workspace by its path below it"
             }
-            Self::Protected { .. } => "leave .git and .bowline to the programs that own them",
+            Self::Protected { .. } => "leave protected files to the programs that own them",
+            Self::Private { .. } => "keep what the agent needs to read outside .env",
+            Self::Deceptive { .. } => "give the file a plain name",
             Self::NotAFolder { .. } | Self::NotAFile { .. } => "name a regular file",
             Self::TooLarge { .. } => "split the file, or work on it with a command",
             Self::NoGuard { .. } => "run on Linux 5.6 or later and allow the openat2 system call",
@@ -137,7 +145,7 @@ impl PathError {
         let path = path.to_owned();
         match errno {
             Errno::XDEV | Errno::LOOP => Self::Outside { path },
-            Errno::NOENT => Self::Missing { path },
+            Errno::NOENT | Errno::NAMETOOLONG => Self::Missing { path },
             Errno::NOTDIR => Self::NotAFolder { path },
             Errno::ISDIR | Errno::NXIO | Errno::NODEV => Self::NotAFile { path },
             Errno::NOSYS => Self::NoGuard { path },

@@ -1,18 +1,20 @@
 //! The workspace and its path guard: every file tool opens files through here.
 //!
-//! The root directory is opened once. A path is first judged as text
-//! ([`Workspace::resolve`]), then opened by the kernel *beneath* that directory
-//! (`openat2`), so neither links nor directories that are swapped meanwhile can
-//! lead outside. Writes go to a temporary file in the opened directory, are
-//! synced and renamed over the old file.
+//! The root directory is opened once. A path is first judged as text, where the
+//! kernel is asked about every `..` ([`Workspace::resolve`]), then opened by the
+//! kernel *beneath* that directory (`openat2`), so neither links nor directories
+//! that are swapped meanwhile can lead outside. Writes go to a temporary file in
+//! the opened directory, are synced and renamed over the old file.
 //!
 //! Invariants
 //! - No path is opened by its absolute name.
-//! - `.git` and `.bowline` are never written, also not through a link.
+//! - What [`protect`] guards is never written, and what it keeps private is not
+//!   read either, also not through a link.
 //! - Only regular files are read or written, and opening never blocks.
 
 mod copy;
 mod error;
+mod protect;
 mod walk;
 mod write;
 
@@ -27,14 +29,12 @@ use rustix::io::Errno;
 
 pub use copy::{COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, copy_tree};
 pub use error::{BadWorkspace, PathError};
+pub(crate) use protect::is_private;
 pub(crate) use walk::{Found, Kind, Walk};
 pub(crate) use write::{Current, MissingParents, TempName};
 
 /// The largest file that is read or written, in bytes.
 pub const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
-
-/// Directories that are never written.
-const PROTECTED: [&str; 2] = [".git", ".bowline"];
 
 /// How often the kernel may ask to try again because something moved meanwhile.
 const RACES_MAX: usize = 100;
@@ -58,7 +58,7 @@ struct Inner {
     dir: OwnedFd,
 }
 
-/// A path below a workspace, judged as text: no `..`, no NUL, relative.
+/// A path below a workspace that was judged: no `..`, no NUL, relative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsidePath(String);
 
@@ -69,8 +69,15 @@ impl InsidePath {
         if self.0.is_empty() { "." } else { &self.0 }
     }
 
-    fn is_protected(&self) -> bool {
-        self.0.split('/').any(is_protected)
+    fn is_guarded(&self) -> bool {
+        self.0.split('/').any(protect::is_guarded)
+    }
+
+    fn push(&mut self, name: &str) {
+        if !self.0.is_empty() {
+            self.0.push('/');
+        }
+        self.0.push_str(name);
     }
 
     /// The folder it lies in; `None` for the workspace itself.
@@ -105,7 +112,8 @@ impl Workspace {
         &self.inner.root
     }
 
-    /// Judges a path as text. Absolute paths are fine if they lie in the workspace.
+    /// Judges a path. Absolute paths are fine if they lie in the workspace, and so
+    /// is `..` if it does not leave it. Blocks if the path climbs.
     pub fn resolve(&self, raw: &str) -> Result<InsidePath, PathError> {
         let path = shortened(raw);
         if raw.is_empty() {
@@ -120,24 +128,41 @@ impl Workspace {
         } else {
             PathBuf::from(raw)
         };
-        let mut names = Vec::new();
+        let mut inside = InsidePath(String::new());
         for component in relative.components() {
             match component {
-                Component::Normal(name) => names.push(name.to_str().unwrap_or_default()),
+                Component::Normal(name) => inside.push(name.to_str().unwrap_or_default()),
                 Component::CurDir => {}
-                Component::ParentDir => return Err(PathError::Upward { path: shortened(raw) }),
+                Component::ParentDir => inside = self.above(&inside)?,
                 Component::RootDir | Component::Prefix(_) => {
                     return Err(PathError::Outside { path: shortened(raw) });
                 }
             }
         }
-        Ok(InsidePath(names.join("/")))
+        if raw.ends_with('/') || raw.ends_with("/.") {
+            self.directory(&inside)?;
+        }
+        Ok(inside)
+    }
+
+    /// Where `..` leads from a folder, as the kernel sees it: a folder that is not
+    /// there has no parent, and the parent of a linked one is not where the link is.
+    fn above(&self, folder: &InsidePath) -> Result<InsidePath, PathError> {
+        let climbing = InsidePath(format!("{}/..", folder.as_str()));
+        let dir = self.directory(&climbing)?;
+        let real = self.real(&dir, &climbing)?;
+        let text = real.to_str().ok_or_else(|| PathError::Missing { path: climbing.0.clone() })?;
+        Ok(InsidePath(text.to_owned()))
     }
 
     /// The bytes of a regular file, at most `max`. Blocks.
     pub(crate) fn read(&self, path: &InsidePath, max: u64) -> Result<Vec<u8>, PathError> {
-        let file = File::from(self.open_beneath(path, READ_FLAGS)?);
-        read_regular(file, path.as_str(), max).map(|(bytes, _)| bytes)
+        let opened = self.open_beneath(path, READ_FLAGS)?;
+        let real = self.real(&opened, path)?;
+        if names(&real).any(protect::is_private) {
+            return Err(PathError::Private { path: path.as_str().to_owned() });
+        }
+        read_regular(File::from(opened), path.as_str(), max).map(|(bytes, _)| bytes)
     }
 
     /// Opens a directory of the workspace. Blocks.
@@ -161,24 +186,32 @@ impl Workspace {
         Err(PathError::from_errno(errno, path.as_str()))
     }
 
-    /// Refuses a directory that really lies in `.git` or `.bowline`, whatever link led there.
-    fn refuse_protected(&self, dir: &OwnedFd, path: &InsidePath) -> Result<(), PathError> {
+    /// Refuses a directory that really lies in a guarded one, whatever link led there.
+    fn refuse_guarded(&self, dir: &OwnedFd, path: &InsidePath) -> Result<(), PathError> {
+        let real = self.real(dir, path)?;
+        if names(&real).any(protect::is_guarded) {
+            return Err(PathError::Protected { path: path.as_str().to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Where something that was opened really is, from the workspace down.
+    fn real(&self, opened: &OwnedFd, path: &InsidePath) -> Result<PathBuf, PathError> {
         let real = |fd: &OwnedFd| {
             let link = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
             std::fs::read_link(link)
                 .map_err(|source| PathError::Io { path: path.as_str().to_owned(), source })
         };
-        let (root, dir) = (real(&self.inner.dir)?, real(dir)?);
-        let below =
-            dir.strip_prefix(&root).map_err(|_| PathError::Outside { path: path.as_str().to_owned() })?;
-        let protected = below.components().any(|part| part.as_os_str().to_str().is_some_and(is_protected));
-        if protected { Err(PathError::Protected { path: path.as_str().to_owned() }) } else { Ok(()) }
+        let (root, opened) = (real(&self.inner.dir)?, real(opened)?);
+        let below = opened.strip_prefix(&root);
+        below.map(Path::to_owned).map_err(|_| PathError::Outside { path: path.as_str().to_owned() })
     }
 }
 
-/// Upper case too: some file systems do not tell the difference.
-fn is_protected(name: &str) -> bool {
-    PROTECTED.iter().any(|protected| name.eq_ignore_ascii_case(protected))
+/// The names of a real path; the kernel marks what was removed meanwhile.
+fn names(path: &Path) -> impl Iterator<Item = &str> {
+    let text = path.components().filter_map(|part| part.as_os_str().to_str());
+    text.map(|name| name.strip_suffix(" (deleted)").unwrap_or(name))
 }
 
 fn shortened(raw: &str) -> String {
@@ -191,6 +224,9 @@ pub(crate) fn read_regular(file: File, path: &str, max: u64) -> Result<(Vec<u8>,
     let about = rustix::fs::fstat(&file).map_err(|errno| PathError::from_errno(errno, path))?;
     if !rustix::fs::FileType::from_raw_mode(about.st_mode).is_file() {
         return Err(PathError::NotAFile { path: path.to_owned() });
+    }
+    if u64::try_from(about.st_size).is_ok_and(|size| size > max) {
+        return Err(PathError::TooLarge { path: path.to_owned(), max });
     }
     let mut bytes = Vec::new();
     file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;

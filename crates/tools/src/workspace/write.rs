@@ -7,10 +7,10 @@ use std::os::fd::OwnedFd;
 
 use bowline_core::provenance::Digest;
 use bowline_core::tool::FileImage;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{FILE_BYTES_MAX, InsidePath, PathError, READ_FLAGS, Workspace, read_regular};
+use super::{FILE_BYTES_MAX, InsidePath, PathError, READ_FLAGS, Workspace, protect, read_regular};
 
 /// How temporary files begin and end: they are hidden from listings and copies.
 const TEMP_PREFIX: &str = ".bowline-";
@@ -95,7 +95,10 @@ impl Workspace {
         path: &InsidePath,
         missing: MissingParents,
     ) -> Result<Option<Place>, PathError> {
-        if path.is_protected() {
+        if protect::deceives(&path.0) {
+            return Err(PathError::Deceptive { path: path.0.clone() });
+        }
+        if path.is_guarded() {
             return Err(PathError::Protected { path: path.as_str().to_owned() });
         }
         let (parents, name) = path.0.rsplit_once('/').unwrap_or(("", &path.0));
@@ -104,6 +107,32 @@ impl Workspace {
         }
         let Some(parent) = self.parent(parents, path, missing)? else { return Ok(None) };
         Ok(Some(Place { parent, name: name.to_owned(), path: path.0.clone() }))
+    }
+
+    /// Removes a file, or a link and not what it leads to. Blocks.
+    pub fn remove(&self, path: &InsidePath) -> Result<(), PathError> {
+        self.existing(path)?.remove()
+    }
+
+    /// Moves a regular file. What is at the target is replaced: a link itself, never
+    /// what it leads to. Blocks.
+    pub fn rename(&self, from: &InsidePath, to: &InsidePath) -> Result<(), PathError> {
+        let source = self.existing(from)?;
+        let about = rustix::fs::statat(&source.parent, &source.name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|errno| source.error(errno))?;
+        if !FileType::from_raw_mode(about.st_mode).is_file() {
+            return Err(PathError::NotAFile { path: from.as_str().to_owned() });
+        }
+        let target = self.existing(to)?;
+        target.take_over(&source.parent, &source.name)?;
+        source.sync_directory()?;
+        target.sync_directory()
+    }
+
+    /// The place of something whose folder must be there.
+    fn existing(&self, path: &InsidePath) -> Result<Place, PathError> {
+        let place = self.place(path, MissingParents::Leave)?;
+        place.ok_or_else(|| PathError::Missing { path: path.as_str().to_owned() })
     }
 
     /// The topmost folder of a path that is not there. Blocks.
@@ -128,7 +157,7 @@ impl Workspace {
         let mut here = InsidePath(String::new());
         let mut dir = self.directory(&here)?;
         for name in parents.split('/').filter(|name| !name.is_empty()) {
-            here.0 = if here.0.is_empty() { name.to_owned() } else { format!("{}/{name}", here.0) };
+            here.push(name);
             dir = match (self.directory(&here), missing) {
                 (Ok(dir), _) => dir,
                 (Err(PathError::Missing { .. }), MissingParents::Leave) => return Ok(None),
@@ -139,7 +168,7 @@ impl Workspace {
                 (Err(error), _) => return Err(error),
             };
             // Before anything is made inside it.
-            self.refuse_protected(&dir, path)?;
+            self.refuse_guarded(&dir, path)?;
         }
         Ok(Some(dir))
     }
@@ -178,16 +207,18 @@ impl Place {
             }
         }
         let name = temp.own();
-        let done = self.write_temp(&name, bytes, mode).and_then(|()| {
-            rustix::fs::renameat(&self.parent, &name, &self.parent, &self.name)
-                .map_err(|errno| self.error(errno))
-        });
+        let done = self.write_temp(&name, bytes, mode).and_then(|()| self.take_over(&self.parent, &name));
         if done.is_err() {
             // The error that counts is the first one; a leftover is tidied by the next attempt.
             let _ = rustix::fs::unlinkat(&self.parent, &name, AtFlags::empty());
         }
         done?;
         self.sync_directory()
+    }
+
+    /// Puts another entry here, in one step; what was here is gone.
+    fn take_over(&self, parent: &OwnedFd, name: &str) -> Result<(), PathError> {
+        rustix::fs::renameat(parent, name, &self.parent, &self.name).map_err(|errno| self.error(errno))
     }
 
     /// Removes the file. Blocks.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bowline_tools::evidence;
+use bowline_tools::{PathError, evidence};
 use serde_json::json;
 
 use crate::{ERROR, OK, Yard};
@@ -31,9 +31,80 @@ async fn refused(yard: &Yard, path: &str, why: &str) {
 async fn a_path_that_climbs_out_is_refused() {
     let yard = Yard::new();
     yard.write("sub/a", "x");
-    for path in ["..", "../secret", "sub/../../secret", "./../secret", "sub/..", "sub/../a"] {
-        refused(&yard, path, "`..`").await;
+    for path in ["..", "../secret", "sub/../../secret", "./../secret", "sub/..//..//secret"] {
+        refused(&yard, path, "outside the workspace").await;
     }
+    refused(&yard, "sub/..", "not a regular file").await;
+}
+
+#[tokio::test]
+async fn a_path_that_climbs_and_stays_inside_is_what_the_kernel_makes_of_it() {
+    let yard = Yard::new();
+    yard.write("sub/deep/a", "deep");
+    yard.write("sub/b", "beside");
+    yard.link("sub/deep", "link");
+    for (path, text) in
+        [("sub/../sub/b", "beside"), ("link/../b", "beside"), ("sub/./deep/../deep/a", "deep")]
+    {
+        assert_eq!(yard.call("read_file", json!({"path": path})).await.text, text, "{path}");
+    }
+    let made = yard.call("write_file", json!({"path": "link/../made", "content": "x"})).await;
+    assert_eq!(made.text, "made sub/made, 1 bytes");
+    for path in ["nope/../sub/b", "sub/b/../b", "sub/b/", "sub/b/."] {
+        let output = yard.call("read_file", json!({"path": path})).await;
+        assert!(output.how == ERROR, "{path}: {}", output.text);
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_not_read_by_any_name() {
+    let yard = Yard::new();
+    yard.write("sub/.env", "KEY=1");
+    yard.link("sub/.env", "plain");
+    for path in ["sub/.env", "plain"] {
+        let output = yard.call("read_file", json!({"path": path})).await;
+        assert!(output.how == ERROR && output.text.contains("secrets"), "{}", output.text);
+        let output = yard.call("search_files", json!({"pattern": "KEY", "path": path})).await;
+        assert!(output.how == ERROR && output.text.contains("secrets"), "{}", output.text);
+        let edit = json!({"path": path, "old": "KEY", "new": "x"});
+        assert_eq!(yard.call("edit_file", edit).await.how, ERROR);
+    }
+    assert_eq!(yard.call("search_files", json!({"pattern": "KEY"})).await.text, "[no line matches]");
+    let moved = yard.workspace.rename(&yard.inside("sub/.env"), &yard.inside("open"));
+    assert!(matches!(moved, Err(PathError::Protected { .. })), "{moved:?}");
+}
+
+#[tokio::test]
+async fn a_name_that_forges_lines_is_not_made_and_is_shown_escaped() {
+    let yard = Yard::new();
+    for path in ["a\nb", "a\u{202e}txt.exe", "new\u{1b}[2J/a"] {
+        let output = yard.call("write_file", json!({"path": path, "content": "x"})).await;
+        assert!(output.how == ERROR && output.text.contains("control characters"), "{}", output.text);
+        let output = yard.call("read_file", json!({"path": path})).await;
+        assert!(output.how == ERROR && !output.text.chars().any(char::is_control), "{:?}", output.text);
+    }
+    assert_eq!(fs::read_dir(yard.root()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_file_moves_and_goes_inside_the_guard_only() {
+    let yard = Yard::new();
+    yard.write("a", "text");
+    yard.write(".agent/x", "ours");
+    yard.link("../secret", "link");
+    yard.link("..", "up");
+    let rename = |from: &str, to: &str| yard.workspace.rename(&yard.inside(from), &yard.inside(to));
+    for (from, to) in [("a", "up/a"), ("up/secret", "a"), ("a", ".agent/x"), (".agent/x", "b"), ("link", "b")]
+    {
+        assert!(rename(from, to).is_err(), "{from} -> {to}");
+    }
+    rename("a", "link").unwrap();
+    assert_eq!(yard.read("link"), "text");
+    assert!(yard.workspace.remove(&yard.inside("up/secret")).is_err());
+    yard.workspace.remove(&yard.inside("up")).unwrap();
+    yard.workspace.remove(&yard.inside("link")).unwrap();
+    assert!(matches!(yard.workspace.remove(&yard.inside("link")), Err(PathError::Missing { .. })));
+    assert_eq!(fs::read_to_string(yard.dir.path().join("secret")).unwrap(), "secret");
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
 use bowline_core::task::{CommandTool, ToolChoice};
 use bowline_core::tool::FileImage;
-use bowline_tools::{CallContext, PreparedWrite, Registry, ToolOutput, Workspace};
+use bowline_tools::{CallContext, InsidePath, PreparedWrite, Registry, ToolOutput, Workspace};
 use serde_json::Value;
 
 const OK: Returned = Returned::Known(Outcome::Ok);
@@ -60,6 +60,10 @@ impl Yard {
 
     fn read(&self, path: &str) -> String {
         fs::read_to_string(self.root().join(path)).unwrap()
+    }
+
+    fn inside(&self, path: &str) -> InsidePath {
+        self.workspace.resolve(path).unwrap()
     }
 
     fn link(&self, target: &str, path: &str) {
