@@ -1,3 +1,5 @@
+//! The runner itself: it passes what is right and fails what is wrong.
+
 use std::fs;
 
 use super::*;
