@@ -119,7 +119,12 @@ impl Home {
     }
 
     fn engine(&self, store: SqliteStore, patience: Patience) -> Engine {
-        Engine::builder(Arc::new(store)).home(&self.path).patience(patience).build()
+        let builder = Engine::builder(Arc::new(store)).home(&self.path).patience(patience);
+        // Whoever cannot name itself cannot cage either, and says so when a task needs it.
+        match crate::cage::launcher() {
+            Ok(launcher) => builder.launcher(launcher).build(),
+            Err(_) => builder.build(),
+        }
     }
 
     fn make(&self) -> Result<(), CliError> {

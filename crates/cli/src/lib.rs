@@ -12,6 +12,7 @@
 //! - A closed pipe is no error and never a panic.
 
 mod args;
+mod cage;
 mod clock;
 mod command;
 mod error;
@@ -39,6 +40,8 @@ use render::Screen;
 /// Reads the command line, does what it asks, and says how it went.
 #[must_use]
 pub fn start(words: impl Iterator<Item = OsString>) -> ExitCode {
+    let words: Vec<OsString> = words.collect();
+    cage::launch_if_asked(&words);
     set_hook(Box::new(|panic| render::broke_down(&panic.to_string())));
     let args = match Args::try_parse_from(words) {
         Ok(args) => args,

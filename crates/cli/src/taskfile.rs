@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use bowline_core::quality::CheckHow;
-use bowline_core::task::{self, Task};
+use bowline_core::task::{self, Sandbox, Task};
 use serde_json::{Value, json};
 
 use crate::args::RunArgs;
@@ -132,6 +132,13 @@ fn anchor(task: &mut Task, base: &Path) {
     task.model = absolute_model(&task.model, base);
     let workspace = join(base, &task.workspace.path);
     task.workspace.path = workspace.display().to_string();
+    if let Sandbox::Cage { read, write } = &mut task.sandbox {
+        for path in read.iter_mut().chain(write) {
+            // What is not there is named by the cage, which refuses it.
+            let real = base.join(&*path).canonicalize().unwrap_or_else(|_| join(base, path));
+            *path = real.display().to_string();
+        }
+    }
     for choice in &mut task.tools {
         if let Some(command) = &mut choice.command {
             // A tool of the task, not of the workspace: the agent must not be able to rewrite it.

@@ -9,10 +9,12 @@ use bowline_core::id::{RunId, WorkerId};
 use bowline_core::input::Signal;
 use bowline_core::quality::CheckHow;
 use bowline_core::run::{Run, Wait};
-use bowline_core::task::{Submission, Task, WorkspaceMode};
+use bowline_core::task::{self, Submission, Task, WorkspaceMode};
 use bowline_models::{Model, OpenModelError};
 use bowline_store::{AppendError, Claimed, EndingKind, Fence, Letter, RunStore, StoreError, Submitted};
-use bowline_tools::{Registry, Tool, Workspace, check, copy_tree, evidence};
+use bowline_tools::{
+    Cages, Launcher, Registry, Sandbox, Tool, Workspace, check, copy_tree, evidence, runs_programs,
+};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
@@ -77,6 +79,7 @@ pub struct EngineBuilder {
     clock: Arc<dyn Clock>,
     chance: Arc<dyn Chance>,
     patience: Patience,
+    cages: Cages,
 }
 
 impl EngineBuilder {
@@ -130,6 +133,14 @@ impl EngineBuilder {
         self
     }
 
+    /// The program that is first in the cage of a command. Without one, tasks that
+    /// run programs are refused unless they say `sandbox = "none"`.
+    #[must_use]
+    pub fn launcher(mut self, launcher: Launcher) -> Self {
+        self.cages = Cages::with(launcher);
+        self
+    }
+
     /// The engine.
     #[must_use]
     pub fn build(self) -> Engine {
@@ -144,6 +155,7 @@ impl EngineBuilder {
                 clock: self.clock,
                 chance: self.chance,
                 patience: self.patience,
+                cages: self.cages,
                 hub: Arc::new(Hub::new()),
                 stop,
                 postman: Mutex::default(),
@@ -167,6 +179,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     chance: Arc<dyn Chance>,
     patience: Patience,
+    cages: Cages,
     hub: Arc<Hub>,
     stop: watch::Sender<bool>,
     postman: Mutex<Weak<Postman>>,
@@ -186,6 +199,7 @@ impl Engine {
             clock: Arc::new(SystemClock::default()),
             chance: Arc::new(SystemChance),
             patience: Patience::LeaveWhenWaiting,
+            cages: Cages::default(),
         }
     }
 
@@ -451,6 +465,12 @@ impl Inner {
                 remedy: "give the engine a home, or set workspace.mode to \"in-place\"".into(),
             });
         }
+        if runs_programs(task) && task.sandbox != task::Sandbox::None {
+            self.cages
+                .cage()
+                .await
+                .map_err(|missing| EngineError::Task { what: missing.what, remedy: missing.remedy })?;
+        }
         let workspace = Workspace::open(Path::new(&task.workspace.path))?;
         for path in &task.evidence {
             evidence::read(&workspace, path).await.map_err(|message| EngineError::Task {
@@ -482,6 +502,7 @@ impl Inner {
             model: self.models.open(&run.task)?,
             registry: Arc::new(Registry::as_submitted(&run.task.tools, &self.tools, &run.tools)?),
             workspace: self.workspace(run).await?,
+            sandbox: Sandbox::of(&run.task, &self.cages),
             results: self.home.as_ref().map(|home| home.join("results")),
             texts: Texts::new(self.store.clone()),
             clock: self.clock.clone(),

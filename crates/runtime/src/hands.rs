@@ -19,7 +19,7 @@ use bowline_core::tool::{FileImage, ToolSpec};
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
-    CallContext, OUTPUT_MAX, Probed, Registry, Workspace, cap_output, check, evidence, restore,
+    CallContext, OUTPUT_MAX, Probed, Registry, Sandbox, Workspace, cap_output, check, evidence, restore,
 };
 
 use crate::clock::Clock;
@@ -61,6 +61,7 @@ pub(crate) struct Hands {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) workspace: Workspace,
+    pub(crate) sandbox: Sandbox,
     pub(crate) results: Option<std::path::PathBuf>,
     pub(crate) texts: Texts,
     pub(crate) clock: Arc<dyn Clock>,
@@ -160,6 +161,7 @@ impl Hands {
     pub(crate) fn context(&self, action: ActionId, timeout_ms: u64) -> CallContext {
         CallContext {
             workspace: self.workspace.clone(),
+            sandbox: self.sandbox.clone(),
             run: self.run.clone(),
             action,
             key: Digest::ZERO,
@@ -269,7 +271,7 @@ impl Hands {
             CheckHow::Schema(schema) => (check::schema_check(schema, &output), String::new()),
             CheckHow::Command { argv, timeout_ms } => {
                 let timeout = Duration::from_millis(*timeout_ms);
-                let made = check::run_command_check(&self.workspace, argv, &output, timeout);
+                let made = check::run_command_check(&self.workspace, &self.sandbox, argv, &output, timeout);
                 let late = || (CheckOutcome::CouldNotRun("it did not end in time".into()), String::new());
                 tokio::time::timeout(timeout + GRACE, made).await.unwrap_or_else(|_| late())
             }

@@ -2,8 +2,8 @@
 //!
 //! A [`Registry`] holds the tools of a task; [`Registry::examine`] decides whether
 //! a call a model asked for can run at all. File tools go through the path guard
-//! of [`Workspace`]; programs run without a shell, in a process group of their
-//! own that never outlives the call. [`check`] makes acceptance checks,
+//! of [`Workspace`]; programs run without a shell, in a [`Sandbox`] and a process group
+//! of their own that never outlives the call. [`check`] makes acceptance checks,
 //! [`restore`] undoes a write, [`evidence`] reads what a task names.
 //!
 //! Invariants
@@ -22,6 +22,7 @@ mod program;
 mod registry;
 pub mod restore;
 mod rules;
+mod sandbox;
 mod schema;
 mod workspace;
 
@@ -35,10 +36,12 @@ use bowline_core::provenance::Digest;
 use bowline_core::tool::{FileImage, Repeat, ToolSpec};
 use serde_json::Value;
 
+pub use bowline_cage::Launcher;
 pub use output::{OUTPUT_MAX, cap_output};
 pub use program::UNSANDBOXED_WARNING;
 pub use registry::{BadTools, Registry};
 pub use rules::Setting;
+pub use sandbox::{Cages, NoCage, Sandbox, runs_programs};
 pub use workspace::{
     BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
     Workspace, copy_tree,
@@ -85,6 +88,8 @@ pub struct PreparedWrite {
 pub struct CallContext {
     /// Where it works.
     pub workspace: Workspace,
+    /// In what it runs programs.
+    pub sandbox: Sandbox,
     /// The run it belongs to.
     pub run: RunId,
     /// Which action it is.

@@ -201,6 +201,8 @@ impl Stage {
             "goal": format!("Play {}", scenario.word()), "model": "scripted:model.json",
             "tools": ["read_file", "write_file", "edit_file"], "tool": world.tools(),
             "workspace": { "path": "workspace", "mode": mode },
+            // The tools write to the ledger, which is outside the workspace.
+            "sandbox": "none",
         });
         if let (Value::Object(task), Value::Object(settings)) = (&mut task, scenario.settings()) {
             task.extend(settings);

@@ -207,6 +207,7 @@ fn draw_task(draw: &mut Draw, index: u64, writes_files: bool, folder: &str) -> T
         "review": review,
         "tools": tools,
         "workspace": { "path": folder },
+        "sandbox": "none",
         "limits": draw_limits(draw),
     });
     let mut add = |name: &str, value: Value| {

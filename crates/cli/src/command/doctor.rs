@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bowline_cage::{Cage, Finding, Verdict};
 use bowline_core::id::RunId;
 use bowline_store::{ListFilter, OpenError, Role, RunRow, RunStore, SqliteStore, StoreError};
 use serde_json::json;
@@ -62,6 +63,7 @@ pub(crate) async fn doctor(desk: &Desk<'_>) -> Result<Exit, CliError> {
     }
     lines.push(program("python3", "checks and tools of many tasks need it"));
     lines.push(program("git", "tasks on repositories often need it"));
+    lines.extend(sandbox());
     lines.iter().for_each(|line| tell(desk, line));
     let bad = lines.iter().any(|line| line.health == Health::Bad);
     Ok(if bad { Exit::Failed } else { Exit::Committed })
@@ -184,6 +186,35 @@ async fn journals(store: &dyn RunStore, open: &[&RunRow]) -> Result<Line, CliErr
             "`bowline audit verify RUN` names everything that is wrong; restore the store from a backup",
         )
     })
+}
+
+/// Whether commands can be caged here, every wall tried from inside and outside.
+fn sandbox() -> Vec<Line> {
+    const WHAT: &str = "sandbox";
+    let cage = match crate::cage::launcher().map(Cage::find) {
+        Ok(Ok(cage)) => cage,
+        Ok(Err(missing)) => return vec![Line::warn(WHAT, missing.to_string(), missing.remedy())],
+        Err(error) => {
+            return vec![Line::warn(WHAT, format!("not tried: {error}"), "start bowline by its path")];
+        }
+    };
+    let findings = match bowline_cage::probes(&cage) {
+        Ok(findings) => findings,
+        Err(error) => {
+            return vec![Line::warn(WHAT, format!("not tried: {error}"), "free some space in TMPDIR")];
+        }
+    };
+    let line = |finding: Finding| {
+        let how = format!("{} ({})", finding.claim, finding.seen);
+        match finding.verdict {
+            Verdict::Holds => Line::ok(WHAT, how),
+            Verdict::NoControl => Line::ok(WHAT, format!("unproved: {how}")),
+            Verdict::Broken => {
+                Line::bad(WHAT, how, "do not run commands here; update the kernel and bubblewrap")
+            }
+        }
+    };
+    findings.into_iter().map(line).collect()
 }
 
 /// Whether a program is in the search path.

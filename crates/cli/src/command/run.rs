@@ -1,8 +1,8 @@
 //! `bowline run`: from a task to its ending.
 
-use bowline_core::task::Task;
+use bowline_core::task::Sandbox;
 use bowline_store::Submitted;
-use bowline_tools::UNSANDBOXED_WARNING;
+use bowline_tools::{UNSANDBOXED_WARNING, runs_programs};
 
 use super::Desk;
 use super::work::{detail, patience, to_a_stop};
@@ -15,7 +15,7 @@ use crate::render::progress::Progress;
 /// Submits a task and works on it.
 pub(crate) async fn run(desk: &Desk<'_>, args: &RunArgs) -> Result<Exit, CliError> {
     let task = crate::taskfile::read(args)?;
-    let unsandboxed = runs_programs(&task);
+    let unsandboxed = task.sandbox == Sandbox::None && runs_programs(&task);
     let engine = desk.home.work(patience(args.show))?;
     let submitted = engine.submit(task, args.key.clone()).await?;
     if unsandboxed {
@@ -28,9 +28,4 @@ pub(crate) async fn run(desk: &Desk<'_>, args: &RunArgs) -> Result<Exit, CliErro
     let mut progress = Progress::new(desk.screen, detail(args.show));
     progress.begin(&id, 1, None);
     to_a_stop(desk, &engine, &id, &mut progress, engine.run(&id)).await
-}
-
-/// Whether the agent can run programs.
-fn runs_programs(task: &Task) -> bool {
-    task.tools.iter().any(|choice| choice.command.is_some() || choice.name == "run_command")
 }

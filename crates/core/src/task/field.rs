@@ -77,6 +77,11 @@ impl<'a> Field<'a> {
         self.wrong(format!("expected {expected}, found {}", described(self.value)), remedy);
     }
 
+    /// Whether it is a table, for keys that may also be a word.
+    pub(super) fn is_table(&self) -> bool {
+        self.value.is_object()
+    }
+
     /// A table of that section, its keys checked.
     pub(super) fn table(&self, section: Section) -> Option<Table<'a>> {
         let Value::Object(map) = self.value else {

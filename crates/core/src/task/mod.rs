@@ -22,6 +22,10 @@
 //! path = "project"                     # default "."
 //! mode = "in-place"                    # or "copy"
 //!
+//! [sandbox]                            # or sandbox = "none": programs may do what you may do
+//! read = ["/opt/toolchain"]            # what programs may read besides the workspace and the system; at most 64
+//! write = ["/var/cache/build"]         # what they may also write; at most 64
+//!
 //! [output]
 //! schema = { type = "object" }         # becomes the first check, "output schema"; at most 64 KiB, 64 levels
 //!
@@ -127,6 +131,34 @@ pub struct Task {
     pub tools: Vec<ToolChoice>,
     /// Where it works.
     pub workspace: Workspace,
+    /// In what its programs run.
+    #[serde(default, skip_serializing_if = "is_plain_cage")]
+    pub sandbox: Sandbox,
+}
+
+/// In what the programs of a task run: its tools and checks that are commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandbox {
+    /// In a cage: the workspace, the system's programs, no network. The default.
+    Cage {
+        /// Absolute paths they may also read.
+        read: Vec<String>,
+        /// Absolute paths they may also write.
+        write: Vec<String>,
+    },
+    /// In nothing: they may do what the user may do. Must be spelled out.
+    None,
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self::Cage { read: Vec::new(), write: Vec::new() }
+    }
+}
+
+fn is_plain_cage(sandbox: &Sandbox) -> bool {
+    *sandbox == Sandbox::default()
 }
 
 /// Who must agree before an output is committed.

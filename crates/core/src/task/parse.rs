@@ -12,7 +12,7 @@ use super::guard;
 use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
 use super::section::Section;
-use super::{CommandTool, OnFailure, Review, Task, ToolChoice, Workspace, WorkspaceMode};
+use super::{CommandTool, OnFailure, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode};
 use crate::budget::Limits;
 use crate::guard::Effect;
 use crate::id::{SubtaskId, ToolName};
@@ -32,6 +32,8 @@ const MODEL_MAX: usize = 512;
 const NAME_MAX: usize = 128;
 /// Most entries of `evidence`, of `check`, and of `tools` and `tool` each.
 const ENTRIES_MAX: usize = 128;
+/// Most paths that `[sandbox]` grants for reading, and for writing.
+const GRANTS_MAX: usize = 64;
 /// How long a check may take when it does not say.
 const CHECK_TIMEOUT_MS: u64 = 120_000;
 /// The name of the check that `[output]` becomes.
@@ -85,6 +87,7 @@ fn read(top: &Table<'_>) -> Task {
             .unwrap_or(OnFailure::Rollback),
         tools: tools(top),
         workspace: workspace(section("workspace", Section::Workspace)),
+        sandbox: top.get("sandbox").map(|field| sandbox(&field)).unwrap_or_default(),
         checks: checks(top, section("output", Section::Output)),
         plan: top.get("plan").and_then(|field| plan(&field)),
         limits: Limits::default(),
@@ -145,6 +148,20 @@ fn workspace(table: Option<Table<'_>>) -> Workspace {
             .unwrap_or_else(|| ".".into()),
         mode: get("mode").and_then(|field| field.one_of(&modes)).unwrap_or(WorkspaceMode::InPlace),
     }
+}
+
+/// A word, or a table of what is granted besides.
+fn sandbox(field: &Field<'_>) -> Sandbox {
+    if !field.is_table() {
+        let is_off = field.one_of(&[("cage", false), ("none", true)]);
+        return if is_off == Some(true) { Sandbox::None } else { Sandbox::default() };
+    }
+    let Some(table) = field.table(Section::Sandbox) else { return Sandbox::default() };
+    let paths = |key: &str| -> Vec<String> {
+        let items = table.get(key).and_then(|field| field.list(GRANTS_MAX)).unwrap_or_default();
+        items.iter().filter_map(|item| item.text(PATH_MAX).map(str::to_owned)).collect()
+    };
+    Sandbox::Cage { read: paths("read"), write: paths("write") }
 }
 
 fn checks(top: &Table<'_>, output: Option<Table<'_>>) -> Vec<Check> {

@@ -10,6 +10,8 @@ pub(super) enum Section {
     Top,
     /// `[workspace]`
     Workspace,
+    /// `[sandbox]`
+    Sandbox,
     /// `[output]`
     Output,
     /// `[[check]]`
@@ -25,9 +27,10 @@ pub(super) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Top,
         Self::Workspace,
+        Self::Sandbox,
         Self::Output,
         Self::Check,
         Self::Tool,
@@ -47,6 +50,7 @@ impl Section {
                 "on_failure",
                 "tools",
                 "workspace",
+                "sandbox",
                 "output",
                 "check",
                 "tool",
@@ -55,6 +59,7 @@ impl Section {
                 "guard",
             ],
             Self::Workspace => &["path", "mode"],
+            Self::Sandbox => &["read", "write"],
             Self::Output => &["schema"],
             Self::Check => &["name", "command", "timeout_seconds"],
             Self::Tool => &[
@@ -79,6 +84,7 @@ impl Section {
         match self {
             Self::Top => "the top of the file",
             Self::Workspace => "`[workspace]`",
+            Self::Sandbox => "`[sandbox]`",
             Self::Output => "`[output]`",
             Self::Check => "`[[check]]`",
             Self::Tool => "`[[tool]]`",

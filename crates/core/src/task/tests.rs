@@ -81,6 +81,26 @@ fn a_goal_and_a_model_are_a_task_with_safe_defaults() {
 }
 
 #[test]
+fn programs_are_caged_unless_the_task_says_otherwise_in_so_many_words() {
+    let with = |sandbox: serde_json::Value| json!({ "goal": "x", "model": "a:b", "sandbox": sandbox });
+    let cage = |read: &[&str], write: &[&str]| Sandbox::Cage {
+        read: read.iter().map(ToString::to_string).collect(),
+        write: write.iter().map(ToString::to_string).collect(),
+    };
+    let plain = plain("x", "a:b").unwrap();
+    assert_eq!(plain.sandbox, cage(&[], &[]));
+    assert!(serde_json::to_value(&plain).unwrap().get("sandbox").is_none(), "old fingerprints stay");
+    assert_eq!(parse(&with(json!("cage"))).unwrap().sandbox, cage(&[], &[]));
+    assert_eq!(parse(&with(json!("none"))).unwrap().sandbox, Sandbox::None);
+    let granted = parse(&with(json!({ "read": ["/opt"], "write": ["/var/x"] }))).unwrap();
+    assert_eq!(granted.sandbox, cage(&["/opt"], &["/var/x"]));
+    let again: Task = serde_json::from_value(serde_json::to_value(&granted).unwrap()).unwrap();
+    assert_eq!(again, granted);
+    assert_eq!(places(&with(json!("off"))), ["sandbox"]);
+    assert_eq!(places(&with(json!({ "reed": [], "read": [7] }))), ["sandbox.reed", "sandbox.read[0]"]);
+}
+
+#[test]
 fn everything_the_file_form_offers_arrives_in_the_task() {
     let task = parse(&full()).unwrap();
     assert_eq!(task.instructions.as_deref(), Some("Keep it short."));
@@ -184,7 +204,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, output, check, tool, plan, limits, guard",
+        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, output, check, tool, plan, limits, guard",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -200,7 +220,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, output, check, tool, plan, limits, guard
+        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, output, check, tool, plan, limits, guard
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 

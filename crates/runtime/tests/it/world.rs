@@ -55,6 +55,7 @@ impl World {
     pub(crate) fn task(&self, mut raw: Value) -> Task {
         let fields = raw.as_object_mut().unwrap();
         fields.entry("goal").or_insert("Do it".into());
+        fields.entry("sandbox").or_insert("none".into());
         fields.entry("model").or_insert("scripted:none".into());
         fields.insert("workspace".into(), json!({ "path": self.project().display().to_string() }));
         task::parse(&raw).unwrap()

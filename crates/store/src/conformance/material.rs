@@ -39,6 +39,7 @@ pub(super) fn submission(goal: &str, key: Option<&str>) -> Submission {
         guard: Default::default(),
         tools: Vec::new(),
         workspace: Workspace { path: "workspace".to_owned(), mode: WorkspaceMode::InPlace },
+        sandbox: Default::default(),
     };
     Submission {
         fingerprint: Digest::of(goal.as_bytes()),

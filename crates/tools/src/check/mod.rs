@@ -10,10 +10,11 @@ use std::time::Duration;
 use bowline_core::quality::{CheckOutcome, Failure};
 use serde_json::Value;
 
-use crate::Workspace;
 use crate::arguments::parse_strict;
 use crate::program::{Ended, Program, Ran};
+use crate::sandbox::Author;
 use crate::schema::Schema;
+use crate::{Sandbox, Workspace};
 
 /// Most failures of one check.
 const FAILURES_MAX: usize = 50;
@@ -28,13 +29,16 @@ const LAST_LINES: usize = 20;
 /// input. Gives what it found and everything it printed.
 pub async fn run_command_check(
     workspace: &Workspace,
+    sandbox: &Sandbox,
     argv: &[String],
     output_text: &str,
     timeout: Duration,
 ) -> (CheckOutcome, String) {
     let program = Program {
         argv,
+        author: Author::Task,
         folder: workspace.root(),
+        sandbox,
         variables: Vec::new(),
         input: output_text.as_bytes().to_vec(),
         limit: timeout,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Ended, Program};
 use crate::files::typed;
+use crate::sandbox::Author;
 use crate::{CallContext, Tool, ToolOutput};
 
 /// The tool.
@@ -56,7 +57,9 @@ impl Tool for RunCommand {
         };
         let program = Program {
             argv: &args.argv,
+            author: Author::Model,
             folder: ctx.workspace.root(),
+            sandbox: &ctx.sandbox,
             variables: Vec::new(),
             input: args.stdin.into_bytes(),
             limit: ctx.timeout,

@@ -9,6 +9,7 @@ use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
 use serde_json::Value;
 
 use super::{Ended, Program, Ran};
+use crate::sandbox::Author;
 use crate::{CallContext, Probed, Tool, ToolOutput};
 
 const COMMAND_TOOL_MS: u64 = 30_000;
@@ -52,7 +53,16 @@ impl CommandCall {
             ("BOWLINE_ATTEMPT", ctx.attempt.to_string()),
         ];
         let input = args.to_string().into_bytes();
-        Program { argv, folder: ctx.workspace.root(), variables, input, limit: ctx.timeout }.run().await
+        let program = Program {
+            argv,
+            author: Author::Task,
+            folder: ctx.workspace.root(),
+            sandbox: &ctx.sandbox,
+            variables,
+            input,
+            limit: ctx.timeout,
+        };
+        program.run().await
     }
 }
 

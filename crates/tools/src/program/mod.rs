@@ -6,8 +6,9 @@
 //! killed, the program dies with us. Its
 //! environment holds nothing but what is listed in [`environment`].
 //!
-//! Not held yet: a child that leaves the group (`setsid`) escapes the kill, and
-//! the program may do whatever the user may do. See [`UNSANDBOXED_WARNING`].
+//! In a cage ([`crate::sandbox`]) nothing it started survives it. Without one, a
+//! child that leaves the group (`setsid`) escapes the kill, and the program may do
+//! whatever the user may do. See [`UNSANDBOXED_WARNING`].
 
 mod capture;
 mod command;
@@ -26,13 +27,16 @@ use rustix::process::{Pid, Signal};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 
+use bowline_cage::{Hold, Report};
 use capture::Capture;
+
+use crate::sandbox::{self, Author, Sandbox, Wish};
 
 pub(crate) use command::RunCommand;
 pub(crate) use command_tool::{CommandCall, command_spec};
 
-/// What a person should know before programs run: for the command line to print.
-pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed: they run with your rights, outside the workspace \
+/// What a person should know before programs run without a cage: for the command line to print.
+pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed (sandbox = \"none\"): they run with your rights, outside the workspace \
 too, and can use the network; give consent only to commands you would run yourself";
 
 /// What is kept of each output stream while a program runs.
@@ -46,8 +50,12 @@ const DRAIN_MAX: Duration = Duration::from_secs(2);
 pub(crate) struct Program<'a> {
     /// Program and arguments.
     pub(crate) argv: &'a [String],
+    /// Who wrote them.
+    pub(crate) author: Author,
     /// Where it runs.
     pub(crate) folder: &'a Path,
+    /// In what it runs.
+    pub(crate) sandbox: &'a Sandbox,
     /// Variables besides the usual ones.
     pub(crate) variables: Vec<(&'static str, String)>,
     /// What it reads.
@@ -114,7 +122,9 @@ impl Ran {
 impl Program<'_> {
     /// Runs it to its end, or to ours. The error is why it could not start.
     pub(crate) async fn run(self) -> Result<Ran, String> {
-        let mut child = self.spawn()?;
+        let (command, mut hold) = self.command().await?;
+        let mut child = self.spawn(command)?;
+        // Dropped before the hold: first the group is killed, then the cage let go.
         let mut group = Group::of(&child);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (mut output, mut errors) = (Capture::new(STREAM_BYTES_MAX), Capture::new(STREAM_BYTES_MAX));
@@ -133,6 +143,7 @@ impl Program<'_> {
             });
             let exit = exit.await;
             group.kill();
+            hold.iter_mut().for_each(Hold::end);
             if !closed {
                 // A child that left the group may hold the pipes open for ever.
                 let _ = tokio::time::timeout(DRAIN_MAX, pipes).await;
@@ -145,10 +156,53 @@ impl Program<'_> {
                 }
             }
         };
-        Ok(Ran { ended, output: output.into_text(), errors: errors.into_text() })
+        let ran = Ran { ended, output: output.into_text(), errors: errors.into_text() };
+        match hold {
+            Some(hold) => self.told_by_cage(ran, hold.report()),
+            None => Ok(ran),
+        }
     }
 
-    fn spawn(&self) -> Result<Child, String> {
+    async fn command(&self) -> Result<(Command, Option<Hold>), String> {
+        match self.sandbox {
+            Sandbox::Off => Ok((self.plain()?, None)),
+            Sandbox::Caged { cages, read, write } => {
+                let wish = Wish {
+                    argv: self.argv,
+                    author: self.author,
+                    folder: self.folder,
+                    variables: &self.variables,
+                };
+                let caged = sandbox::caged(cages, &wish, read, write).await?;
+                Ok((Command::from(caged.command), Some(caged.hold)))
+            }
+        }
+    }
+
+    /// What a cage says about a program, in the words for one without.
+    fn told_by_cage(&self, ran: Ran, report: Report) -> Result<Ran, String> {
+        let program = self.argv.first().map(String::as_str).unwrap_or_default();
+        let ended = match (ran.ended, report) {
+            (Ended::Exited(127), Report::NoProgram(_)) => {
+                return Err(format!("there is no program {program:?} in the sandbox"));
+            }
+            (Ended::Exited(_), Report::NoProgram(why)) => {
+                return Err(format!("{program:?} cannot be started: {why}"));
+            }
+            (Ended::Exited(_), Report::NoCage) => {
+                return Err(format!("the sandbox did not come up: {}", ran.errors.trim()));
+            }
+            (Ended::Exited(_), Report::Refused(why)) => {
+                return Err(format!("the sandbox did not come up: {why}"));
+            }
+            // So a shell says it, and so does the launcher.
+            (Ended::Exited(code @ 129..=192), _) => Ended::Killed(code - 128),
+            (ended, _) => ended,
+        };
+        Ok(Ran { ended, ..ran })
+    }
+
+    fn plain(&self) -> Result<Command, String> {
         let (program, arguments) = self.argv.split_first().ok_or("the command is empty")?;
         // A relative program with a folder in it is meant from where it runs.
         let path = if program.contains('/') { self.folder.join(program) } else { program.into() };
@@ -159,11 +213,13 @@ impl Program<'_> {
             .env_clear()
             .envs(environment())
             .envs(self.variables.iter().map(|(name, value)| (*name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
+            .process_group(0);
+        Ok(command)
+    }
+
+    fn spawn(&self, mut command: Command) -> Result<Child, String> {
+        let program = self.argv.first().map(String::as_str).unwrap_or_default();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         tether::tie(&mut command);
         command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!("there is no program {program:?}"),

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use bowline_core::quality::{CheckOutcome, Failure};
+use bowline_tools::Sandbox;
 use bowline_tools::check::{run_command_check, schema_check, validate_schema};
 use serde_json::json;
 
 use crate::{Yard, strings};
 
 async fn check(yard: &Yard, argv: &[&str], output: &str) -> (CheckOutcome, String) {
-    run_command_check(&yard.workspace, &strings(argv), output, Duration::from_secs(60)).await
+    run_command_check(&yard.workspace, &Sandbox::Off, &strings(argv), output, Duration::from_secs(60)).await
 }
 
 #[tokio::test]
@@ -39,7 +40,8 @@ async fn a_command_that_cannot_start_or_end_could_not_run() {
     let (outcome, _) = check(&yard, &["no-such-program"], "").await;
     assert_eq!(outcome, CheckOutcome::CouldNotRun("there is no program \"no-such-program\"".to_owned()));
     let argv = strings(&["sleep", "60"]);
-    let (outcome, log) = run_command_check(&yard.workspace, &argv, "", Duration::from_millis(100)).await;
+    let (outcome, log) =
+        run_command_check(&yard.workspace, &Sandbox::Off, &argv, "", Duration::from_millis(100)).await;
     assert!(matches!(outcome, CheckOutcome::CouldNotRun(_)), "{outcome:?}");
     assert!(log.contains("the time was up"));
 }

@@ -27,7 +27,7 @@ use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
 use bowline_core::task::{CommandTool, ToolChoice};
 use bowline_core::tool::FileImage;
-use bowline_tools::{CallContext, InsidePath, PreparedWrite, Registry, ToolOutput, Workspace};
+use bowline_tools::{CallContext, InsidePath, PreparedWrite, Registry, Sandbox, ToolOutput, Workspace};
 use serde_json::Value;
 
 const OK: Returned = Returned::Known(Outcome::Ok);
@@ -73,6 +73,7 @@ impl Yard {
     fn ctx(&self) -> CallContext {
         CallContext {
             workspace: self.workspace.clone(),
+            sandbox: Sandbox::Off,
             run: RunId::parse("run-1").unwrap(),
             action: ActionId { step: 1, index: 0 },
             key: Digest::of(b"key"),

@@ -54,6 +54,7 @@ pub(super) fn task() -> Setup {
         guard: crate::guard::loops::Settings::default(),
         tools: Vec::new(),
         workspace: Workspace { path: "w".into(), mode: WorkspaceMode::InPlace },
+        sandbox: Default::default(),
     };
     Setup(Submission {
         task,
