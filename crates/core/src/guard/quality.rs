@@ -202,7 +202,7 @@ impl Series {
     }
 }
 
-/// `0.45 - 0.3` is a little less than 0.15 in binary; nobody means that.
+/// `0.6 - 0.45` is a little less than 0.15 in binary; nobody means that.
 fn at_least(value: f64, level: f64) -> bool {
     value >= level - 1e-9
 }
