@@ -1,5 +1,5 @@
 //! What Bowline costs, in one run on one machine: durable transitions, stored
-//! bytes, time to resume, memory, and the same loop on a peer.
+//! bytes, time to resume, memory, guarding a call, and the same loop on a peer.
 //!
 //! Rates are compared with the bare disk in the same minute, because absolute
 //! numbers of a shared machine say little. What must be fresh (a resuming
@@ -12,6 +12,7 @@
 )]
 
 mod disk;
+mod guard;
 mod machine;
 mod memory;
 mod peer;
@@ -37,16 +38,17 @@ const USAGE: &str = "usage: cargo xtask bench [--quick] [--out FILE] [--date DAT
   --out FILE   writes the report as Markdown, too
   --date DATE  the date the report names
   --dir DIR    where to measure; on the disk that matters (default: the system's temporary folder)
-  SUBJECT      throughput, space, resume, memory, peer; all when none is named";
+  SUBJECT      throughput, space, resume, memory, guard, peer; all when none is named";
 
 /// A subject of the benchmark: its name and what measures it.
 type Subject = (&'static str, fn(&Bench) -> Result<Section>);
 
-const SUBJECTS: [Subject; 5] = [
+const SUBJECTS: [Subject; 6] = [
     ("throughput", throughput::measure),
     ("space", space::measure),
     ("resume", resume::measure),
     ("memory", memory::measure),
+    ("guard", guard::measure),
     ("peer", peer::measure),
 ];
 
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         [resume::CHILD, dir, rounds, start] => resume_child(dir, rounds, start),
         [memory::CHILD, dir, rounds] => memory_child(dir, rounds),
+        [guard::CHILD, whose, calls] => guard_child(whose, calls),
         words => parse(words).and_then(|asked| run(&asked)),
     };
     match outcome {
@@ -139,6 +142,11 @@ fn resume_child(dir: &str, rounds: &str, start: &str) -> Result<()> {
 
 fn memory_child(dir: &str, rounds: &str) -> Result<()> {
     println!("{}", memory::child(Path::new(dir), rounds.parse()?)?);
+    Ok(())
+}
+
+fn guard_child(whose: &str, calls: &str) -> Result<()> {
+    println!("{}", guard::child(whose, calls.parse()?)?);
     Ok(())
 }
 

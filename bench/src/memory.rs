@@ -99,7 +99,8 @@ pub(crate) fn child(dir: &Path, rounds: usize) -> Result<Value> {
     })
 }
 
-fn status(field: &str) -> Result<u64> {
+/// A line of what the system knows of this process, in kilobytes.
+pub(crate) fn status(field: &str) -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status").context("memory is read from /proc")?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     let words = line.and_then(|rest| rest.split_whitespace().next());
