@@ -24,8 +24,14 @@ pub(crate) struct Texts {
 /// known by where it lies, which is its own for as long as it is kept here.
 #[derive(Default)]
 struct Rendered {
-    chunks: BTreeMap<usize, (Arc<[Message]>, Arc<[Said]>)>,
+    chunks: BTreeMap<usize, Chunk>,
     bytes: usize,
+}
+
+struct Chunk {
+    /// Held, so that nothing else comes to lie there.
+    _messages: Arc<[Message]>,
+    said: Arc<[Said]>,
 }
 
 impl Rendered {
@@ -35,7 +41,8 @@ impl Rendered {
             *self = Self::default();
         }
         self.bytes += bytes;
-        self.chunks.insert(chunk.as_ptr().addr(), (chunk.clone(), said.clone()));
+        let kept = Chunk { _messages: chunk.clone(), said: said.clone() };
+        self.chunks.insert(chunk.as_ptr().addr(), kept);
     }
 }
 
@@ -113,8 +120,8 @@ impl Texts {
 
     async fn chunk(&self, chunk: &Arc<[Message]>) -> Result<Arc<[Said]>, StoreError> {
         let known = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, said)) = known().chunks.get(&chunk.as_ptr().addr()) {
-            return Ok(said.clone());
+        if let Some(kept) = known().chunks.get(&chunk.as_ptr().addr()) {
+            return Ok(kept.said.clone());
         }
         let said: Arc<[Said]> = self.said(chunk).await?.into();
         known().keep(chunk, &said);
