@@ -128,8 +128,12 @@ pub fn run(root: &Path, wanted: &[String]) -> Result<()> {
 
 /// Runs one rule and prints what it found.
 pub fn rule(root: &Path, rule: fn(&Path) -> Result<Vec<Offence>>) -> Result<()> {
-    let offences = rule(root)?;
-    for offence in &offences {
+    report(&rule(root)?)
+}
+
+/// Prints offences and fails if there are any.
+pub fn report(offences: &[Offence]) -> Result<()> {
+    for offence in offences {
         println!("{offence}");
     }
     match offences.len() {

@@ -13,6 +13,7 @@ pub mod kill;
 pub mod layers;
 pub mod licences;
 pub mod metadata;
+pub mod mutants;
 pub mod offence;
 pub mod sim;
 pub mod source;

@@ -24,6 +24,8 @@ fn a_low_series_that_falls_by_the_limit_stops() {
     check(&[0.6, 0.45, 0.3], "falling");
     check(&[0.45, 0.4, 0.3], "falling");
     check(&[0.9, 0.5, 0.4, 0.3], "falling");
+    // In binary a little less than the limit.
+    check(&[0.6, 0.42, 0.45], "falling");
 }
 
 #[test]
@@ -43,6 +45,12 @@ fn a_recovering_series_goes_on() {
 }
 
 #[test]
+fn a_bad_series_recovers_when_its_last_two_are_above_its_first_two() {
+    check(&[0.2, 0.2, 0.1, 0.26, 0.26], "goes on");
+    check(&[0.2, 0.2, 0.1, 0.24, 0.24], "flat bad");
+}
+
+#[test]
 fn a_series_that_stays_bad_stops_though_it_does_not_fall() {
     check(&[0.2, 0.25, 0.2, 0.22, 0.21], "flat bad");
     check(&[0.0; 5], "flat bad");
@@ -59,6 +67,8 @@ fn what_is_no_share_is_refused_and_changes_nothing() {
         assert_eq!(series.record(value), Err(BadSignal::OutOfRange { value }));
     }
     assert_eq!(series, before);
+    assert!(BadSignal::NotANumber.remedy().contains("missing"));
+    assert!(BadSignal::OutOfRange { value: 2.0 }.remedy().contains("scale"));
 }
 
 #[test]
