@@ -223,6 +223,17 @@ impl Engine {
         }
     }
 
+    /// Whether programs of this task would run here with the rights of whoever runs
+    /// the engine. People should be told.
+    pub async fn runs_uncaged(&self, task: &Task) -> bool {
+        let uncaged = match task.sandbox {
+            task::Sandbox::Cage { .. } => false,
+            task::Sandbox::IfAvailable => self.inner.cages.cage().await.is_err(),
+            task::Sandbox::None => true,
+        };
+        uncaged && runs_programs(task)
+    }
+
     /// Works on a run until it has ended, waits for a person, or the engine is
     /// asked to stop. A run that was interrupted goes on where it was.
     pub async fn run(&self, id: &RunId) -> Result<Stopped, EngineError> {
@@ -465,7 +476,7 @@ impl Inner {
                 remedy: "give the engine a home, or set workspace.mode to \"in-place\"".into(),
             });
         }
-        if runs_programs(task) && task.sandbox != task::Sandbox::None {
+        if runs_programs(task) && matches!(task.sandbox, task::Sandbox::Cage { .. }) {
             self.cages
                 .cage()
                 .await

@@ -41,7 +41,7 @@ pub use output::{OUTPUT_MAX, cap_output};
 pub use program::UNSANDBOXED_WARNING;
 pub use registry::{BadTools, Registry};
 pub use rules::Setting;
-pub use sandbox::{Cages, NoCage, Sandbox, runs_programs};
+pub use sandbox::{Cages, Missing, NoCage, Sandbox, runs_programs};
 pub use workspace::{
     BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
     Workspace, copy_tree,

@@ -90,7 +90,18 @@ pub enum Sandbox {
         read: Vec<PathBuf>,
         /// What they may also write.
         write: Vec<PathBuf>,
+        /// Where there is no cage: refused, or run without.
+        missing: Missing,
     },
+}
+
+/// What becomes of a program where there is no cage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It does not run.
+    Refuse,
+    /// It may do what we may do.
+    RunWithout,
 }
 
 impl Sandbox {
@@ -103,6 +114,13 @@ impl Sandbox {
                 cages: cages.clone(),
                 read: read.iter().map(PathBuf::from).collect(),
                 write: write.iter().map(PathBuf::from).collect(),
+                missing: Missing::Refuse,
+            },
+            task::Sandbox::IfAvailable => Self::Caged {
+                cages: cages.clone(),
+                read: Vec::new(),
+                write: Vec::new(),
+                missing: Missing::RunWithout,
             },
         }
     }

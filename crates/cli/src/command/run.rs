@@ -1,8 +1,7 @@
 //! `bowline run`: from a task to its ending.
 
-use bowline_core::task::Sandbox;
 use bowline_store::Submitted;
-use bowline_tools::{UNSANDBOXED_WARNING, runs_programs};
+use bowline_tools::UNSANDBOXED_WARNING;
 
 use super::Desk;
 use super::work::{detail, patience, to_a_stop};
@@ -15,10 +14,10 @@ use crate::render::progress::Progress;
 /// Submits a task and works on it.
 pub(crate) async fn run(desk: &Desk<'_>, args: &RunArgs) -> Result<Exit, CliError> {
     let task = crate::taskfile::read(args)?;
-    let unsandboxed = task.sandbox == Sandbox::None && runs_programs(&task);
     let engine = desk.home.work(patience(args.show))?;
+    let uncaged = engine.runs_uncaged(&task).await;
     let submitted = engine.submit(task, args.key.clone()).await?;
-    if unsandboxed {
+    if uncaged {
         desk.screen.note(&format!("warning: {UNSANDBOXED_WARNING}"));
     }
     let id = submitted.run().clone();

@@ -89,6 +89,19 @@ fn without_bubblewrap_a_task_with_programs_is_refused_and_says_what_to_install()
 }
 
 #[test]
+fn a_task_that_can_do_without_a_cage_runs_without_one_and_says_so() {
+    let place = trying("sandbox = \"if-available\"", ": > made");
+    std::fs::create_dir(place.path("programs")).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", place.path("programs/sh")).unwrap();
+    let mut command = place.command(&["run", "task"]);
+    command.env("PATH", place.path("programs"));
+    let ran = crate::ran(command);
+    assert!(ran.err.contains("not sandboxed"), "{}", ran.err);
+    ran.ends(0);
+    assert!(Path::new(&place.path("task/project/made")).exists());
+}
+
+#[test]
 fn a_doctor_tries_every_wall() {
     if no_cage() {
         return;

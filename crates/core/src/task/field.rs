@@ -162,14 +162,14 @@ impl<'a> Field<'a> {
     }
 
     /// One of these words.
-    pub(super) fn one_of<T: Copy>(&self, words: &[(&'static str, T)]) -> Option<T> {
+    pub(super) fn one_of<T: Clone>(&self, words: &[(&'static str, T)]) -> Option<T> {
         let known = || words.iter().map(|(word, _)| *word);
         let choice = || known().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ");
         let Value::String(text) = self.value else {
             self.mistyped(&choice());
             return None;
         };
-        let found = words.iter().find(|(word, _)| word == text).map(|(_, meaning)| *meaning);
+        let found = words.iter().find(|(word, _)| word == text).map(|(_, meaning)| meaning.clone());
         if found.is_none() {
             let remedy = suggest::nearest(text, known())
                 .map_or_else(|| format!("write {}", choice()), |near| format!("did you mean \"{near}\"?"));

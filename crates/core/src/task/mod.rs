@@ -22,7 +22,7 @@
 //! path = "project"                     # default "."
 //! mode = "in-place"                    # or "copy"
 //!
-//! [sandbox]                            # or sandbox = "none": programs may do what you may do
+//! [sandbox]                            # or sandbox = "none": programs may do what you may do; or "if-available"
 //! read = ["/opt/toolchain"]            # what programs may read besides the workspace and the system; at most 64
 //! write = ["/var/cache/build"]         # what they may also write; at most 64
 //!
@@ -147,6 +147,9 @@ pub enum Sandbox {
         /// Absolute paths they may also write.
         write: Vec<String>,
     },
+    /// In a cage where the machine has one, else in nothing. For tasks whose programs
+    /// are harmless, such as examples that must run everywhere.
+    IfAvailable,
     /// In nothing: they may do what the user may do. Must be spelled out.
     None,
 }

@@ -153,8 +153,9 @@ fn workspace(table: Option<Table<'_>>) -> Workspace {
 /// A word, or a table of what is granted besides.
 fn sandbox(field: &Field<'_>) -> Sandbox {
     if !field.is_table() {
-        let is_off = field.one_of(&[("cage", false), ("none", true)]);
-        return if is_off == Some(true) { Sandbox::None } else { Sandbox::default() };
+        let words =
+            [("cage", Sandbox::default()), ("if-available", Sandbox::IfAvailable), ("none", Sandbox::None)];
+        return field.one_of(&words).unwrap_or_default();
     }
     let Some(table) = field.table(Section::Sandbox) else { return Sandbox::default() };
     let paths = |key: &str| -> Vec<String> {

@@ -92,6 +92,7 @@ fn programs_are_caged_unless_the_task_says_otherwise_in_so_many_words() {
     assert!(serde_json::to_value(&plain).unwrap().get("sandbox").is_none(), "old fingerprints stay");
     assert_eq!(parse(&with(json!("cage"))).unwrap().sandbox, cage(&[], &[]));
     assert_eq!(parse(&with(json!("none"))).unwrap().sandbox, Sandbox::None);
+    assert_eq!(parse(&with(json!("if-available"))).unwrap().sandbox, Sandbox::IfAvailable);
     let granted = parse(&with(json!({ "read": ["/opt"], "write": ["/var/x"] }))).unwrap();
     assert_eq!(granted.sandbox, cage(&["/opt"], &["/var/x"]));
     let again: Task = serde_json::from_value(serde_json::to_value(&granted).unwrap()).unwrap();

@@ -30,13 +30,13 @@ use tokio::process::{Child, ChildStdin, Command};
 use bowline_cage::{Hold, Report};
 use capture::Capture;
 
-use crate::sandbox::{self, Author, Sandbox, Wish};
+use crate::sandbox::{self, Author, Missing, Sandbox, Wish};
 
 pub(crate) use command::RunCommand;
 pub(crate) use command_tool::{CommandCall, command_spec};
 
 /// What a person should know before programs run without a cage: for the command line to print.
-pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed (sandbox = \"none\"): they run with your rights, outside the workspace \
+pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed: they run with your rights, outside the workspace \
 too, and can use the network; give consent only to commands you would run yourself";
 
 /// What is kept of each output stream while a program runs.
@@ -166,7 +166,10 @@ impl Program<'_> {
     async fn command(&self) -> Result<(Command, Option<Hold>), String> {
         match self.sandbox {
             Sandbox::Off => Ok((self.plain()?, None)),
-            Sandbox::Caged { cages, read, write } => {
+            Sandbox::Caged { cages, missing: Missing::RunWithout, .. } if cages.cage().await.is_err() => {
+                Ok((self.plain()?, None))
+            }
+            Sandbox::Caged { cages, read, write, .. } => {
                 let wish = Wish {
                     argv: self.argv,
                     author: self.author,
