@@ -38,8 +38,8 @@ const GROUP_BYTES: usize = 16 << 20;
 const LOG_PAGES: i32 = (8 << 20) / PAGE_BYTES;
 
 /// Commits after which they are moved in any case. A log that is written over
-/// again syncs faster than one that grows, so it is kept short; but each move
-/// costs syncs of its own.
+/// again syncs faster than one that grows, and this many small commits fit into
+/// the length a worker's log begins with.
 const LOG_COMMITS: u32 = 256;
 
 /// How long the thread looks for the next job before it sleeps. A single run hands
