@@ -12,11 +12,9 @@
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode};
-use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::heads::Heads;
@@ -40,11 +38,7 @@ const LOG_PAGES: i32 = (8 << 20) / PAGE_BYTES;
 /// Commits after which they are moved in any case. A log that is written over
 /// again syncs faster than one that grows, and this many small commits fit into
 /// the length a worker's log begins with.
-const LOG_COMMITS: u32 = 256;
-
-/// How long the thread looks for the next job before it sleeps. A single run hands
-/// in its next append within this time; waking a sleeping thread takes longer.
-const LINGER: Duration = Duration::from_micros(50);
+const LOG_COMMITS: u32 = 64;
 
 /// What the writer has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -273,7 +267,7 @@ struct Desk {
 
 impl Desk {
     fn work(&mut self) {
-        while let Some(first) = self.next() {
+        while let Some(first) = self.jobs.blocking_recv() {
             if let Some(message) = self.poison.get() {
                 first.answer(Some(&Loss::Poison(message.clone())));
                 continue;
@@ -297,21 +291,6 @@ impl Desk {
             self.changed.notify_one();
             self.shorten_log();
         }
-    }
-
-    /// The next job, or none once nobody can hand in any.
-    #[expect(clippy::disallowed_methods, reason = "how long to look is measured, nothing is decided by it")]
-    fn next(&mut self) -> Option<Box<dyn Job>> {
-        let begun = Instant::now();
-        while begun.elapsed() < LINGER {
-            match self.jobs.try_recv() {
-                Ok(job) => return Some(job),
-                Err(TryRecvError::Disconnected) => return None,
-                // Whoever has something to hand in may need this core for it.
-                Err(TryRecvError::Empty) => std::thread::yield_now(),
-            }
-        }
-        self.jobs.blocking_recv()
     }
 
     /// Runs and commits `first` and everything that waits behind it. Whatever
