@@ -68,7 +68,7 @@ pub struct Cage {
 pub struct Caged {
     /// Starts it, in a process group of its own. Standard input is empty unless the
     /// caller says otherwise. The thread that starts it must live as long as it
-    /// does. To end it, kill the group, then [`Hold::end`].
+    /// does. To end it, [`Hold::end`], and kill the group if it does not end then.
     pub command: Command,
     /// To be kept until it has ended.
     pub hold: Hold,
@@ -80,7 +80,16 @@ pub struct Hold {
     /// Closes with us, however we end; the launcher inside waits for that.
     alive: Option<OwnedFd>,
     report: File,
-    _placeholders: Vec<crate::placeholder::Placeholder>,
+    placeholders: Vec<crate::placeholder::Placeholder>,
+    gone: bool,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if !self.gone {
+            self.placeholders.iter_mut().for_each(crate::placeholder::Placeholder::leave);
+        }
+    }
 }
 
 impl Hold {
@@ -90,10 +99,17 @@ impl Hold {
         Report::read(&self.report)
     }
 
-    /// Ends the command, wherever it stands. Bubblewrap's process group should be
-    /// killed first: until the launcher runs, nothing inside listens.
+    /// Ends the command, once its launcher runs; before, nothing inside listens. Then
+    /// bubblewrap ends by itself, after everything inside.
     pub fn end(&mut self) {
         self.alive = None;
+    }
+
+    /// Nothing of the command is left: it was never started, or bubblewrap has ended
+    /// by itself. Only then may its stand-ins for protected paths go. A command that
+    /// is still being killed would put something of its own in their place.
+    pub fn gone(&mut self) {
+        self.gone = true;
     }
 }
 
@@ -169,7 +185,8 @@ impl Cage {
         let kept = std::mem::take(&mut layout.files);
         let ours = report.try_clone().map_err(system("duplicate a file"))?;
         hand_over(&mut command, Handed { rewound: vec![filter, words], kept, ends: [report.into(), alive] });
-        let hold = Hold { alive: Some(ours_alive), report: ours, _placeholders: layout.placeholders };
+        let hold =
+            Hold { alive: Some(ours_alive), report: ours, placeholders: layout.placeholders, gone: false };
         Ok(Caged { command, hold })
     }
 

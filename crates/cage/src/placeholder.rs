@@ -13,7 +13,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-/// Stand-ins are recognised by this mode, and by being empty.
+/// Nobody may write it. What a umask takes away, or a folder's group adds, changes
+/// the rest of the mode, so stand-ins are recognised by this and by being empty.
 const MODE: u32 = 0o555;
 
 /// How often somebody may remove it between our making and our locking it.
@@ -25,6 +26,7 @@ pub(crate) struct Placeholder {
     parent: OwnedFd,
     name: OsString,
     folder: OwnedFd,
+    left: bool,
 }
 
 impl Placeholder {
@@ -45,7 +47,7 @@ impl Placeholder {
             };
             flock(&folder, FlockOperation::LockShared)?;
             if is_still_there(&parent, name, &folder)? {
-                return Ok(Some(Self { parent, name: name.to_owned(), folder }));
+                return Ok(Some(Self { parent, name: name.to_owned(), folder, left: false }));
             }
         }
         Err(io::ErrorKind::ResourceBusy.into())
@@ -53,9 +55,15 @@ impl Placeholder {
 
     /// Is the folder at this place one that a command which was killed left behind?
     pub(crate) fn is_left_over(folder: impl AsFd) -> bool {
-        let plain = |mode: u32| mode & 0o170_000 == 0o040_000 && mode & 0o7777 == MODE;
+        let plain = |mode: u32| mode & 0o170_000 == 0o040_000 && mode & 0o222 == 0;
         fstat(&folder).is_ok_and(|found| plain(found.st_mode))
             && rustix::fs::Dir::read_from(&folder).is_ok_and(|entries| entries.flatten().count() == 2)
+    }
+
+    /// Leaves it where it is, for the next command to take over: whoever had it may
+    /// not be gone yet, and would find nothing there.
+    pub(crate) fn leave(&mut self) {
+        self.left = true;
     }
 
     /// What is mounted, to be handed over. It shares the lock.
@@ -67,7 +75,7 @@ impl Placeholder {
 impl Drop for Placeholder {
     fn drop(&mut self) {
         // Somebody else's lock, or something inside, keeps it.
-        if flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        if !self.left && flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
         }
     }
@@ -84,6 +92,8 @@ fn is_still_there(parent: &OwnedFd, name: &OsStr, folder: &OwnedFd) -> io::Resul
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn folder(path: &std::path::Path) -> OwnedFd {
@@ -99,6 +109,18 @@ mod tests {
         drop(first);
         assert!(path.is_dir());
         drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn one_that_is_left_is_taken_over_and_removed_by_the_next() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(".agent");
+        let mut first = Placeholder::take(folder(place.path()), ".agent".as_ref()).unwrap().unwrap();
+        first.leave();
+        drop(first);
+        assert!(Placeholder::is_left_over(folder(&path)));
+        drop(Placeholder::take(folder(place.path()), ".agent".as_ref()).unwrap());
         assert!(!path.exists());
     }
 
@@ -119,6 +141,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let held = Placeholder::take(folder(place.path()), "a".as_ref()).unwrap().unwrap();
         assert!(Placeholder::is_left_over(held.folder().unwrap()));
+        let narrow = std::fs::Permissions::from_mode(0o2500);
+        std::fs::set_permissions(place.path().join("a"), narrow).unwrap();
+        assert!(Placeholder::is_left_over(held.folder().unwrap()), "a umask and a group change its mode");
         std::fs::create_dir(place.path().join("b")).unwrap();
         assert!(!Placeholder::is_left_over(folder(&place.path().join("b"))));
         assert!(!Placeholder::is_left_over(folder(place.path())));

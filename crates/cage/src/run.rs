@@ -12,6 +12,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::cage::Caged;
 use crate::report::Report;
 
+/// How often, and how far apart, it is asked whether bubblewrap has ended: 2 s in all.
+const END_TRIES: u32 = 400;
+const END_PAUSE: Duration = Duration::from_millis(5);
+
 /// How long and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
@@ -51,23 +55,26 @@ impl Caged {
     /// Runs it within these bounds.
     pub fn run(mut self, bounds: Bounds) -> io::Result<Ran> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.command.spawn()?;
+        let mut child = self.command.spawn().inspect_err(|_| self.hold.gone())?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (flooded, floods) = sync_channel::<()>(2);
         let (output, errors, stop) = std::thread::scope(|scope| {
             let flooded_too = flooded.clone();
             let output = scope.spawn(move || take(stdout, bounds.output_bytes, &flooded));
             let errors = scope.spawn(move || take(stderr, bounds.output_bytes, &flooded_too));
-            // Everything inside holds the pipes, and so does bubblewrap: when both
-            // readers are done, all of it is gone.
             let stop = floods.recv_timeout(bounds.deadline);
             if !matches!(stop, Err(RecvTimeoutError::Disconnected)) {
-                kill_group(&child);
                 self.hold.end();
+                if !ends_soon(&mut child) {
+                    kill_group(&child);
+                }
             }
             (output.join().unwrap_or_default(), errors.join().unwrap_or_default(), stop)
         });
         let status = child.wait()?;
+        if status.code().is_some() {
+            self.hold.gone();
+        }
         let ended = match stop {
             Ok(()) => Ended::Flooded,
             Err(RecvTimeoutError::Timeout) => Ended::TimedOut,
@@ -75,6 +82,18 @@ impl Caged {
         };
         Ok(Ran { ended, report: self.hold.report(), output, errors })
     }
+}
+
+/// Whether bubblewrap ends by itself, now that its launcher was told to.
+fn ends_soon(child: &mut Child) -> bool {
+    for _ in 0..END_TRIES {
+        match child.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) => std::thread::sleep(END_PAUSE),
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 /// Kills bubblewrap and what it has started so far. The first process inside dies

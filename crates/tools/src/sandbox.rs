@@ -167,20 +167,37 @@ pub(crate) async fn caged(
     cage.command(&grant, wish.argv, wish.folder).map_err(|refused| format!("{refused}; {}", refused.remedy()))
 }
 
+/// The real path of a file, unless it, or a link to it, lies where programs write.
+fn pinned(word: &Path, writable: &[PathBuf]) -> Option<PathBuf> {
+    let lies_in = word.parent()?.canonicalize().ok()?;
+    if is_below(&lies_in, writable) {
+        return None;
+    }
+    word.canonicalize().ok()
+}
+
+fn is_below(path: &Path, roots: &[PathBuf]) -> bool {
+    roots
+        .iter()
+        .any(|root| path.starts_with(root) || root.canonicalize().is_ok_and(|real| path.starts_with(real)))
+}
+
 fn grant(wish: &Wish<'_>, read: &[PathBuf], write: &[PathBuf]) -> Grant {
     let ours = PathBuf::from(OURS);
     let (mut protected, mut hidden): (Vec<PathBuf>, Vec<PathBuf>) =
         (PROTECTED.iter().map(PathBuf::from).collect(), vec![HIDDEN.into()]);
     if wish.folder.join(&ours).exists() { &mut hidden } else { &mut protected }.push(ours);
+    let mut writable = vec![wish.folder.to_owned()];
+    writable.extend_from_slice(write);
     let mut read = read.to_vec();
     if wish.author == Author::Task {
         let named = wish.argv.iter().map(Path::new).filter(|word| word.is_absolute() && word.is_file());
         // A program of the system is there anyway.
         let own = named.filter(|word| !word.starts_with("/usr") && !word.starts_with("/bin"));
-        read.extend(own.filter_map(|word| word.canonicalize().ok()));
+        read.extend(own.filter_map(|word| pinned(word, &writable)));
     }
-    let mut writable = vec![wish.folder.to_owned()];
-    writable.extend_from_slice(write);
+    // What lies where programs write they see anyway, and could replace by a link.
+    read.retain(|path| !is_below(path, &writable));
     let env = wish.variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     Grant { read, write: writable, protected, hidden, env: env.collect(), ..Grant::default() }
 }

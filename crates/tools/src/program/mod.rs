@@ -123,8 +123,8 @@ impl Program<'_> {
     /// Runs it to its end, or to ours. The error is why it could not start.
     pub(crate) async fn run(self) -> Result<Ran, String> {
         let (command, mut hold) = self.command().await?;
-        let mut child = self.spawn(command)?;
-        // Dropped before the hold: first the group is killed, then the cage let go.
+        let mut child = self.spawn(command).inspect_err(|_| hold.iter_mut().for_each(Hold::gone))?;
+        // Dropped before the hold, which lets the cage go but leaves its stand-ins.
         let mut group = Group::of(&child);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (mut output, mut errors) = (Capture::new(STREAM_BYTES_MAX), Capture::new(STREAM_BYTES_MAX));
@@ -142,8 +142,10 @@ impl Program<'_> {
                 }
             });
             let exit = exit.await;
-            group.kill();
-            hold.iter_mut().for_each(Hold::end);
+            let gone = end(&mut child, hold.as_mut(), &exit).await;
+            if !gone {
+                group.kill();
+            }
             if !closed {
                 // A child that left the group may hold the pipes open for ever.
                 let _ = tokio::time::timeout(DRAIN_MAX, pipes).await;
@@ -249,6 +251,30 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
         let _ = stdin.write_all(input).await;
         let _ = stdin.shutdown().await;
     }
+}
+
+/// Sees to it that a caged program ends from the inside, which leaves nothing behind.
+/// True when it has. Without a cage there is no inside.
+async fn end(child: &mut Child, hold: Option<&mut Hold>, exit: &Exit) -> bool {
+    let Some(hold) = hold else { return false };
+    hold.end();
+    let gone = match exit {
+        Ok(status) => is_own_exit(status),
+        Err(_) => {
+            tokio::time::timeout(DRAIN_MAX, child.wait()).await.is_ok_and(|status| is_own_exit(&status))
+        }
+    };
+    if gone {
+        hold.gone();
+    }
+    gone
+}
+
+/// How a program came back, or that its time ran out.
+type Exit = Result<io::Result<ExitStatus>, tokio::time::error::Elapsed>;
+
+fn is_own_exit(status: &io::Result<ExitStatus>) -> bool {
+    status.as_ref().is_ok_and(|status| status.code().is_some())
 }
 
 fn ended(status: io::Result<ExitStatus>) -> Ended {
