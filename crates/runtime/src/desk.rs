@@ -161,7 +161,9 @@ impl Desk {
         });
         for effect in due {
             let key = effect.key();
-            if matches!(effect, Effect::WakeAt { .. }) || self.started.contains_key(&key) {
+            // One that was ended on purpose comes home first, or two would be at it.
+            let is_leaving = || self.keys.values().any(|leaving| *leaving == key);
+            if matches!(effect, Effect::WakeAt { .. }) || self.started.contains_key(&key) || is_leaving() {
                 continue;
             }
             let handle = self.at_work.spawn(self.hands.clone().perform(effect));
@@ -195,9 +197,10 @@ impl Desk {
         };
         let Some(key) = self.keys.remove(&id) else { return Ok(Next::Tick) };
         // An effect that was ended on purpose is no longer in `started`.
-        if self.started.remove(&key).is_none() {
+        if self.started.get(&key).is_none_or(|handle| handle.id() != id) {
             return Ok(Next::Tick);
         }
+        self.started.remove(&key);
         match arrival {
             Some(arrival) => Ok(Next::Arrived(arrival?)),
             None => Ok(Next::Arrived(broken_down(key).into())),
@@ -337,7 +340,8 @@ fn broken_down(key: EffectKey) -> What {
         EffectKey::Prepare(action) => What::CallPrepared { action, image: Err(message()) },
         EffectKey::Tool(action, attempt) => {
             let (how, output) = (Returned::Unknown, Payload::inline(&message()));
-            let result = CallResult { how, output, full: None, duration_ms: 0, trace: None };
+            let (full, trace, suspicions) = (None, None, Vec::new());
+            let result = CallResult { how, output, full, duration_ms: 0, trace, suspicions };
             What::CallReturned { action, attempt, result }
         }
         EffectKey::Probe(action) => What::Probed { action, found: ProbeFinding::Unknown },
