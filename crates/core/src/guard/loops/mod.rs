@@ -36,7 +36,7 @@ pub use rounds::{ROUNDS_MAX, Rounds};
 pub use settings::{Action, Settings, Weights};
 pub use verdict::{Evidence, Finding, Layer, Reason, Verdict};
 
-use super::{Breadth, CallTrace, Effect, Outcome, Sketch};
+use super::{Breadth, CallTrace, Change, Effect, Outcome, Sketch};
 use crate::provenance::Digest;
 use crate::tool::Repeat;
 use ladder::Ladder;
@@ -193,19 +193,20 @@ impl Detector {
     }
 
     /// Which calls of one batch are duplicates: for each, the index of the first
-    /// one like it, whose real result it is to be given. A call that must never
-    /// be repeated by itself is never taken for a duplicate.
+    /// one like it, whose real result it is to be given. A call that must never be
+    /// repeated by itself is never taken for a duplicate, and none is of a call that
+    /// stands before something that may change what is seen.
     #[must_use]
     pub fn duplicates(batch: &[CallTrace]) -> Vec<Option<usize>> {
         let mut first = std::collections::BTreeMap::new();
         let mut duplicates = Vec::with_capacity(batch.len());
         for (at, call) in batch.iter().enumerate() {
-            let before = *first.entry(call.key).or_insert(at);
-            let folds = match call.repeat {
-                Repeat::Freely | Repeat::WithSameKey => before != at,
-                Repeat::Never => false,
-            };
-            duplicates.push(folds.then_some(before));
+            let before = first.get(&call.key).copied().filter(|_| call.repeat != Repeat::Never);
+            if call.change != Change::Never {
+                first.clear();
+            }
+            first.insert(call.key, before.unwrap_or(at));
+            duplicates.push(before);
         }
         duplicates
     }

@@ -88,6 +88,27 @@ fn what_stands_twice_in_one_reply_is_made_once_for_both() {
 }
 
 #[test]
+fn what_was_seen_before_a_change_is_looked_at_again_after_it() {
+    check(
+        &task(),
+        "
+        > reply 1 read(a) put(x) read(a)
+        heard 1: tool use
+        start a1.0 read
+        > ok a1.0
+        finish a1.0: ok
+        start a1.1 put
+        > ok a1.1
+        finish a1.1: ok
+        start a1.2 read
+        > ok a1.2
+        finish a1.2: ok
+        ask 2 for main
+        ",
+    );
+}
+
+#[test]
 fn a_call_that_must_not_be_repeated_is_never_folded_into_another() {
     check(
         &task(),

@@ -311,6 +311,9 @@ fn a_call_twice_in_one_batch_is_made_once_unless_it_must_not_be_folded() {
     assert_eq!(Detector::duplicates(&[look, other, look, look]), [None, None, Some(0), Some(0)]);
     assert_eq!(Detector::duplicates(&[send, send]), [None, None]);
     assert_eq!(Detector::duplicates(&[safe, safe]), [None, Some(0)]);
+    assert_eq!(Detector::duplicates(&[look, safe, look, look]), [None, None, None, Some(2)]);
+    let undo = CallTrace::of("send", "{\"back\":1}", None).with_repeat(Repeat::WithSameKey);
+    assert_eq!(Detector::duplicates(&[safe, undo, safe]), [None, None, None], "meant twice");
     assert_eq!(Detector::duplicates(&[]), []);
 }
 
