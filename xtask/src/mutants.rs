@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: breaks `core::guard` in small ways, one at a time, and
 //! asks whether a test of it notices.
 //!
-//! What no test notices must stand on the list ([`LIST`]) with the reason why
+//! What no test notices must stand on the list (`LIST`) with the reason why
 //! nobody could; an entry that is noticed after all must go. Mutants are named
 //! without their line, so that moving code changes nothing.
 
