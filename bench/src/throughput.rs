@@ -176,6 +176,7 @@ fn append(transition: u64) -> Result<Append> {
             full: None,
             duration_ms: 3,
             trace: None,
+            suspicions: Vec::new(),
         };
         let purpose = Purpose::Act(SubtaskId::parse("main")?);
         let reserved = Cost { tokens: 5000, micros: 100 };

@@ -23,6 +23,7 @@ use crate::provenance::Digest;
 use crate::quality::{CheckResult, Diagnosis};
 use crate::task::Submission;
 use crate::tool::{FileImage, Repeat, Touch};
+use crate::untrusted::suspicion::Family;
 
 pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, StopReason};
 
@@ -184,6 +185,9 @@ pub enum Event {
         /// short one is looked at anew.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace: Option<Box<OutputTrace>>,
+        /// What makes the output look like an attack on the model.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        suspicions: Vec<Family>,
     },
     /// The guard kept a call from being made; the model gets what is known.
     CallBlocked {

@@ -10,6 +10,7 @@ use crate::message::{Call, Payload, Stop, Usage};
 use crate::provenance::Digest;
 use crate::quality::CheckOutcome;
 use crate::tool::FileImage;
+use crate::untrusted::suspicion::Family;
 
 /// Something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,6 +183,8 @@ pub struct CallResult {
     pub duration_ms: u64,
     /// What the guard remembers of the whole output, where `output` is not it.
     pub trace: Option<Box<OutputTrace>>,
+    /// What makes the output look like an attack on the model.
+    pub suspicions: Vec<Family>,
 }
 
 /// How a call came back.

@@ -19,6 +19,7 @@ use crate::message::Payload;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::{CheckOutcome, Diagnosis};
 use crate::run::Run;
+use crate::untrusted::suspicion::Family;
 
 /// Version of the provenance record's shape.
 pub const PROVENANCE: u16 = 1;
@@ -334,8 +335,8 @@ pub fn line(event: &Event) -> String {
             let file = image.as_ref().map_or(String::new(), |image| format!(" {}", image.path));
             format!("{action}: {tool}{file}{again}")
         }
-        Event::CallFinished { action, outcome, duration_ms, .. } => {
-            format!("{action}: {} in {duration_ms} ms", outcome_word(*outcome))
+        Event::CallFinished { action, outcome, duration_ms, suspicions, .. } => {
+            finish_line(*action, *outcome, *duration_ms, suspicions)
         }
         Event::CallInDoubt { action, why, ask } => doubt_line(*action, *why, *ask),
         Event::CallSettled { action, settlement, by } => {
@@ -539,6 +540,12 @@ fn stop_word(stop: crate::message::Stop) -> &'static str {
         Stop::Refused => "refused",
         Stop::Filtered => "filtered",
     }
+}
+
+fn finish_line(action: ActionId, outcome: Outcome, duration_ms: u64, signs: &[Family]) -> String {
+    let (word, signs) = (outcome_word(outcome), Family::list(signs));
+    let sign = if signs.is_empty() { "" } else { ", SUSPICIOUS: " };
+    format!("{action}: {word} in {duration_ms} ms{sign}{signs}")
 }
 
 fn outcome_word(outcome: Outcome) -> &'static str {

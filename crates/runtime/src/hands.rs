@@ -16,6 +16,7 @@ use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckHow, CheckOutcome};
 use bowline_core::tool::{FileImage, ToolSpec};
+use bowline_core::untrusted::suspicion::suspicion;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
@@ -207,11 +208,12 @@ impl Hands {
         let duration_ms = self.clock.now().since(started);
         let mut blobs = Vec::new();
         let ok = how == Returned::Known(Outcome::Ok);
+        let suspicions = suspicion(&text).families();
         let trace = (text.len() > INLINE_MAX).then(|| OutputTrace::of(&text, Some(ok)));
         let (output, full) = kept_output(text, &mut blobs);
         let plain = OutputTrace::plain(output.digest(), ok);
         let trace = trace.filter(|trace| *trace != plain).map(Box::new);
-        let result = CallResult { how, output, full, duration_ms, trace };
+        let result = CallResult { how, output, full, duration_ms, trace, suspicions };
         Ok(Arrival { what: What::CallReturned { action, attempt, result }, blobs })
     }
 

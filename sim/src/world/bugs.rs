@@ -154,7 +154,15 @@ pub(super) fn rewrite(bug: Bug, batch: &mut Append) {
 fn late_reply(event: &Event) -> Option<Event> {
     let Event::CallInDoubt { action, why: Doubt::LostReply, .. } = event else { return None };
     let (action, outcome, output) = (*action, Outcome::Ok, Payload::inline("late"));
-    Some(Event::CallFinished { action, outcome, output, full: None, duration_ms: 0, trace: None })
+    Some(Event::CallFinished {
+        action,
+        outcome,
+        output,
+        full: None,
+        duration_ms: 0,
+        trace: None,
+        suspicions: Vec::new(),
+    })
 }
 
 /// The state a claim leads to.

@@ -46,6 +46,7 @@ fn events() -> Vec<Event> {
             full: None,
             duration_ms: 5,
             trace: None,
+            suspicions: Vec::new(),
         },
         Event::CallFinished {
             action: ActionId { step: 3, index: 1 },
@@ -54,6 +55,7 @@ fn events() -> Vec<Event> {
             full: None,
             duration_ms: 1,
             trace: None,
+            suspicions: Vec::new(),
         },
         Event::SubtaskFinished { subtask: SubtaskId::parse("all").unwrap(), output: Payload::inline("done") },
     ]

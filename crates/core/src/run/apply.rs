@@ -7,7 +7,7 @@ use super::state::{
     Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
     Summary, Thread, ThreadState, Verification, Warned,
 };
-use super::{critiquing, thread};
+use super::{critiquing, prompt, thread};
 use crate::budget::{Cost, Limit};
 use crate::event::{
     Ask, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement, StepTrouble, Subject,
@@ -18,6 +18,7 @@ use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::{Call, Content, Message, Payload, Stop};
 use crate::quality::CheckResult;
 use crate::tool::FileImage;
+use crate::untrusted::suspicion::Family;
 
 impl Run {
     /// Folds one event, which happened at `at`.
@@ -71,9 +72,9 @@ impl Run {
                 let state = CallState::Running { tool, key, attempt, image };
                 self.set_call(Subject::Action(*action), state);
             }
-            Event::CallFinished { action, outcome, output, trace, .. } => {
+            Event::CallFinished { action, outcome, output, trace, suspicions, .. } => {
                 self.watch_result(*action, (*outcome, output), trace.as_deref());
-                self.answer(*action, output.clone(), *outcome != Outcome::Ok);
+                self.call_finished(*action, *outcome, output, suspicions);
             }
             Event::CallInDoubt { action, why, ask } => self.call_in_doubt(*action, *why, *ask),
             Event::CallSettled { action, settlement, .. } => self.call_settled(*action, settlement),
@@ -303,6 +304,10 @@ impl Run {
             answers.into_iter().for_each(|answer| thread.say(answer));
             thread.state = ThreadState::Ready;
         }
+    }
+
+    fn call_finished(&mut self, action: ActionId, outcome: Outcome, output: &Payload, signs: &[Family]) {
+        self.answer_with(action, output.clone(), outcome != Outcome::Ok, prompt::suspicious(signs));
     }
 
     fn call_refused(&mut self, action: ActionId, why: Refusal, message: &str) {

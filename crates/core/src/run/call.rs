@@ -283,8 +283,8 @@ pub(super) fn returned(
             return Ok(());
         }
     };
-    let CallResult { output, full, duration_ms, trace, .. } = result.clone();
-    draft.push(Event::CallFinished { action, outcome, output, full, duration_ms, trace });
+    let CallResult { output, full, duration_ms, trace, suspicions, .. } = result.clone();
+    draft.push(Event::CallFinished { action, outcome, output, full, duration_ms, trace, suspicions });
     Ok(())
 }
 

@@ -77,6 +77,7 @@ fn cancel_call(draft: &mut Draft, action: ActionId) {
             full: None,
             duration_ms: 0,
             trace: None,
+            suspicions: Vec::new(),
         }),
     }
 }

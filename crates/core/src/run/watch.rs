@@ -103,16 +103,24 @@ fn round(run: &Run, diagnosis: &Diagnosis) -> Option<RoundTrace> {
 }
 
 /// A call that stands earlier in the same reply, word for word, and is made once
-/// for both. Never one that must not be repeated: who knows what was meant.
+/// for both: with nothing between them that could change what is seen or done. Never
+/// one that must not be repeated: who knows what was meant.
 pub(super) fn twin<'a>(run: &Run, thread: &'a Thread, action: ActionId) -> Option<&'a BatchCall> {
     let call = &call_of(thread, action)?.call;
     match run.tool(&call.tool)?.repeat {
         Repeat::Freely | Repeat::WithSameKey => {}
         Repeat::Never => return None,
     }
-    let same = |other: &Call| other.tool == call.tool && other.digest() == call.digest();
-    let mut before = thread.calls().take_while(|(id, _)| *id != action);
-    before.find(|(_, other)| same(&other.call)).map(|(_, other)| other)
+    let same = |other: &BatchCall| other.call.tool == call.tool && other.call.args == call.args;
+    let before: Vec<&BatchCall> =
+        thread.calls().take_while(|(id, _)| *id != action).map(|(_, call)| call).collect();
+    let nearest = before.into_iter().rev().find(|other| same(other) || !only_looks(run, &other.call));
+    nearest.filter(|other| same(other))
+}
+
+/// A tool that is not there does nothing at all.
+fn only_looks(run: &Run, call: &Call) -> bool {
+    run.tool(&call.tool).is_none_or(|spec| spec.touch == Touch::Read)
 }
 
 fn call_of(thread: &Thread, action: ActionId) -> Option<&BatchCall> {
@@ -166,7 +174,10 @@ impl Run {
             (Some(heard), _) => heard.clone(),
             (None, Payload::Inline(text)) => look(text, calls),
             // Written by a version that did not watch yet.
-            (None, Payload::Stored { .. }) => return,
+            (None, Payload::Stored { .. }) => {
+                thread.sketch = None;
+                return;
+            }
         };
         let Heard { opening, words, sketch } = heard;
         let calls = u32::try_from(calls).unwrap_or(u32::MAX);

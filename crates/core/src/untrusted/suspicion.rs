@@ -12,6 +12,7 @@ mod hidden;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,36 @@ pub enum Family {
     Terminal,
 }
 
+impl Family {
+    /// What it is, for people and models.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Template => "imitates a model's own marks",
+            Self::Override => "says to ignore instructions",
+            Self::Addressed => "speaks to the model",
+            Self::BeforeTask => "wants something done before the task",
+            Self::DoFollowing => "announces orders",
+            Self::PseudoTag => "bears a tag of authority",
+            Self::Secrecy => "wants the user kept in the dark",
+            Self::Halt => "wants the work to stop",
+            Self::Urgency => "shouts",
+            Self::Impersonation => "claims to be the user or the maker",
+            Self::Exfiltration => "wants secrets sent",
+            Self::SelfGrant => "claims rights",
+            Self::Hidden => "holds hidden text",
+            Self::Encoded => "holds encoded text",
+            Self::Terminal => "holds orders to a terminal",
+        }
+    }
+
+    /// Several in one line.
+    #[must_use]
+    pub fn list(families: &[Self]) -> String {
+        families.iter().map(|family| family.words()).collect::<Vec<_>>().join("; ")
+    }
+}
+
 /// How much a sign says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -90,6 +121,15 @@ pub struct Report {
     pub flagged: bool,
     /// The signs, by place; the first [`FINDINGS_MAX`].
     pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// The kinds of signs, each once; none where the text is not suspicious.
+    #[must_use]
+    pub fn families(&self) -> Vec<Family> {
+        let found = self.findings.iter().filter(|_| self.flagged).map(|finding| finding.family);
+        found.collect::<BTreeSet<_>>().into_iter().collect()
+    }
 }
 
 /// Looks for signs of an attack.

@@ -139,7 +139,7 @@ fn returned(run: &Run, verb: &str, action: ActionId, attempt: Option<&str>) -> W
     What::CallReturned {
         action,
         attempt,
-        result: CallResult { how, output, full: None, duration_ms: 7, trace: None },
+        result: CallResult { how, output, full: None, duration_ms: 7, trace: None, suspicions: Vec::new() },
     }
 }
 
