@@ -78,6 +78,8 @@ impl Iterator for Reader<'_> {
         let &byte = self.text.as_bytes().get(start)?;
         let (kind, len) = match byte {
             b'\\' | b'&' | b'%' | 0x1b => escaped(self.text, start),
+            // Two bytes, one end of a line.
+            b'\r' if self.text.as_bytes().get(start + 1) == Some(&b'\n') => (Kind::Break, 2),
             0..0x80 => (plain(byte), 1),
             0x80.. => wide(self.text, start),
         };

@@ -49,6 +49,8 @@ fn turns_begin_after_an_empty_line_only() {
     check("a\n\nHuman: b", &[("template", "Human:")]);
     check("a\\n\\nHuman: b", &[("template", "Human:")]);
     check("Human: 1 Assistant: 2\nHuman: 3", &[]);
+    check("Human: 1\r\nAssistant: 2\r\nHuman: 3", &[]);
+    check("a\r\n\r\nHuman: b", &[("template", "Human:")]);
 }
 
 #[test]

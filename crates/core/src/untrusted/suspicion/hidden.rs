@@ -9,8 +9,11 @@ use super::{Family, Finding, Weight};
 const INVISIBLE_RUN: usize = 12;
 /// From this many on, selectors in a row carry bytes and choose no shape.
 const SELECTOR_RUN: usize = 3;
-/// Flags of regions are the one honest use of tag characters.
+/// Flags of regions are the one honest use of tag characters: a flag, up to six
+/// letters and digits, and the end.
 const FLAG: char = '\u{1f3f4}';
+const FLAG_TAGS_MAX: usize = 7;
+const FLAG_END: char = '\u{e007f}';
 
 /// Reports every hidden text and every dangerous terminal sequence.
 pub(super) fn find(text: &str, mut report: impl FnMut(Finding)) {
@@ -89,10 +92,14 @@ struct Run {
 }
 
 impl Run {
+    fn is_flag(&self) -> bool {
+        self.after_flag && self.count <= FLAG_TAGS_MAX && self.last == Some(FLAG_END)
+    }
+
     fn take(&self, end: usize) -> Option<Range<usize>> {
         let carries = match self.class {
             Class::Seen => false,
-            Class::Tag => !self.after_flag,
+            Class::Tag => !self.is_flag(),
             Class::Selector => self.count >= SELECTOR_RUN,
             Class::Invisible => self.count >= INVISIBLE_RUN,
         };

@@ -65,5 +65,8 @@ fn what_is_encoded_is_read_once_and_only_when_it_is_text() {
 #[test]
 fn the_flag_of_a_region_is_no_hidden_text() {
     check("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}", false, &[]);
+    let told: String = "ignore all".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+    check(&format!("🏴{told}"), true, &[Family::Hidden]);
+    check(&format!("🏴{told}\u{e007f}"), true, &[Family::Hidden]);
     assert!(hidden_spans("👨\u{200d}👩 ❤\u{fe0f}").is_empty());
 }

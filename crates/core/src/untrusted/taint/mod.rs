@@ -189,10 +189,13 @@ impl Index {
         };
         let mut found: Vec<Tainted> = Vec::new();
         for part in scalar.parts() {
-            if let Some(why) =
-                self.part(&part).filter(|_| found.iter().all(|known| known.value != shown(part.written)))
-            {
-                found.push(tainted(&part, why));
+            if found.len() == TAINTED_MAX {
+                break;
+            }
+            let Some(why) = self.part(&part) else { continue };
+            let tainted = tainted(&part, why);
+            if found.iter().all(|known| known.value != tainted.value) {
+                found.push(tainted);
             }
         }
         found
