@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Remove old runs that have ended, and what is left of removed ones
     Gc(GcArgs),
+    /// Tell whether a task or an agent manifest is right, and what it allows
+    Check(CheckArgs),
     /// Examine this installation
     Doctor(DoctorArgs),
     /// Write a task that runs as it is, to start from
@@ -94,6 +96,7 @@ impl Command {
             | Self::Deny(_)
             | Self::Settle(_)
             | Self::Gc(_)
+            | Self::Check(_)
             | Self::Init(_) => false,
         }
     }
@@ -114,20 +117,39 @@ pub(crate) struct ShowFlags {
 }
 
 #[derive(Debug, Words)]
+pub(crate) struct CheckArgs {
+    /// A task file, a folder with one, or an agent manifest
+    pub(crate) file: String,
+    /// The agent that works on the task, instead of the task's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: Option<PathBuf>,
+}
+
+#[derive(Debug, Words)]
 pub(crate) struct RunArgs {
-    /// A folder with task.toml, a task file (TOML, YAML, JSON), or a goal in words
-    pub(crate) task: String,
+    #[command(flatten)]
+    pub(crate) what: TaskArgs,
     /// The same key and task again give the same run
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
+    #[command(flatten)]
+    pub(crate) show: ShowFlags,
+}
+
+/// Which task is meant.
+#[derive(Debug, Words)]
+pub(crate) struct TaskArgs {
+    /// A folder with task.toml, a task file (TOML, YAML, JSON), or a goal in words
+    pub(crate) task: String,
     /// Work here instead of in the task's workspace
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// Use this model instead of the task's, as in scripted:model.yaml
     #[arg(long, value_name = "REF")]
     pub(crate) model: Option<String>,
-    #[command(flatten)]
-    pub(crate) show: ShowFlags,
+    /// The manifest of the agent that works on it, instead of the task's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: Option<PathBuf>,
 }
 
 #[derive(Debug, Words)]

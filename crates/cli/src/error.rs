@@ -23,6 +23,8 @@ pub(crate) enum CliError {
     Refused { what: String, remedy: String },
     #[error("{} is no task: {} {}", path.display(), bad.problems.len(), if bad.problems.len() == 1 { "problem" } else { "problems" })]
     Task { path: PathBuf, bad: BadTask },
+    #[error("{} is no agent manifest: {} {}", path.display(), bad.problems.len(), if bad.problems.len() == 1 { "problem" } else { "problems" })]
+    Manifest { path: PathBuf, bad: BadTask },
     #[error("this goal is no task")]
     Goal { bad: BadTask },
     #[error("{} is not readable as {form}: {message}", path.display())]
@@ -52,7 +54,9 @@ impl CliError {
             Self::Store(error) => store_remedy(error),
             Self::Open(error) => open_remedy(error),
             Self::Refused { remedy, .. } => remedy.clone(),
-            Self::Task { .. } => "mend these places in the file and run it again".into(),
+            Self::Task { .. } | Self::Manifest { .. } => {
+                "mend these places in the file and run it again".into()
+            }
             Self::Goal { .. } => {
                 "say it otherwise, or write a task file: `bowline init DIR` makes one".into()
             }
@@ -70,7 +74,7 @@ impl CliError {
     /// Further lines: each problem of a task with its place and remedy.
     pub(crate) fn details(&self) -> Vec<(String, String)> {
         match self {
-            Self::Task { bad, .. } | Self::Goal { bad } => {
+            Self::Task { bad, .. } | Self::Manifest { bad, .. } | Self::Goal { bad } => {
                 let problems = bad.problems.iter();
                 problems
                     .map(|found| (format!("{}: {}", found.place, found.what), found.remedy.clone()))
@@ -98,6 +102,7 @@ impl CliError {
             | Self::Open(_)
             | Self::Refused { .. }
             | Self::Task { .. }
+            | Self::Manifest { .. }
             | Self::Goal { .. }
             | Self::Syntax { .. }
             | Self::Io { .. } => Exit::Refused,

@@ -20,6 +20,7 @@ mod exit;
 mod guard_args;
 mod home;
 mod interrupt;
+mod manifest;
 mod pick;
 mod question;
 mod render;

@@ -26,6 +26,13 @@ pub(crate) async fn shown(store: &dyn RunStore, run: &Run, wait: &Wait) -> Resul
         Wait::Approval { subject: Subject::Action(action), binds, expires_at } => {
             let mut lines = vec![format!("run {} asks: may {action} be made?", run.id)];
             lines.extend(call_lines(store, run, *action).await?);
+            let why = run.approvals.get(&Subject::Action(*action)).map(|approval| &approval.why);
+            let why = why.into_iter().flatten();
+            lines.extend(why.map(|concern| format!("  because    {}", escape::line(&concern.words()))));
+            if let Some(agent) = &run.task.agent {
+                let (name, policy) = (escape::line(&agent.name), agent.policy());
+                lines.push(format!("  agent      {name}, policy sha256 {policy}"));
+            }
             lines.push(format!("  content    sha256 {binds}"));
             lines.push(format!("  until      {}", words::utc(*expires_at)));
             lines

@@ -8,12 +8,14 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use bowline_core::agent::{self, Manifest};
 use bowline_core::quality::CheckHow;
-use bowline_core::task::{self, Sandbox, Task};
+use bowline_core::task::{self, BadTask, Sandbox, Task};
 use serde_json::{Value, json};
 
-use crate::args::RunArgs;
+use crate::args::TaskArgs;
 use crate::error::CliError;
+use crate::manifest;
 
 /// Names a task file may have in a folder, in this order.
 const NAMES: [&str; 4] = ["task.toml", "task.yaml", "task.yml", "task.json"];
@@ -22,33 +24,53 @@ const NAMES: [&str; 4] = ["task.toml", "task.yaml", "task.yml", "task.json"];
 const TASK_BYTES_MAX: u64 = 4 << 20;
 
 /// The task a command line means.
-pub(crate) fn read(args: &RunArgs) -> Result<Task, CliError> {
+pub(crate) fn read(args: &TaskArgs) -> Result<Task, CliError> {
+    read_with_agent(args).map(|(task, _)| task)
+}
+
+/// The task, and the manifest of the agent it names.
+pub(crate) fn read_with_agent(args: &TaskArgs) -> Result<(Task, Option<Manifest>), CliError> {
     let here = std::env::current_dir().map_err(CliError::io("find", "the working directory"))?;
     let Some(path) = task_path(&args.task)? else { return goal(args, &here) };
     let mut raw = parse_file(&path)?;
     let base = std::path::absolute(&path).map_err(CliError::io("find", &path))?;
     let base = base.parent().unwrap_or(&here).to_owned();
     replace(&mut raw, args, &here);
-    let mut task = task::parse(&raw).map_err(|bad| CliError::Task { path: path.clone(), bad })?;
+    let manifest = match (&args.agent, raw.get("agent")) {
+        (Some(agent), _) => Some(manifest::load(&here.join(agent))?),
+        (None, Some(Value::String(agent))) => Some(manifest::load(&join(&base, agent))?),
+        // What is no text is refused by the reader, with its place.
+        (None, Some(_) | None) => None,
+    };
+    let mut task = outfitted(&raw, manifest.as_ref()).map_err(|bad| CliError::Task { path, bad })?;
     anchor(&mut task, &base);
-    Ok(task)
+    Ok((task, manifest))
 }
 
-fn goal(args: &RunArgs, here: &Path) -> Result<Task, CliError> {
-    let Some(model) = &args.model else {
+fn outfitted(raw: &Value, manifest: Option<&Manifest>) -> Result<Task, BadTask> {
+    match manifest {
+        Some(manifest) => agent::outfit(raw, manifest),
+        None => task::parse(raw),
+    }
+}
+
+fn goal(args: &TaskArgs, here: &Path) -> Result<(Task, Option<Manifest>), CliError> {
+    let manifest = args.agent.as_ref().map(|agent| manifest::load(&here.join(agent))).transpose()?;
+    let mut raw = json!({ "goal": args.task });
+    replace(&mut raw, args, here);
+    let is_named = |manifest: &Manifest| manifest.names_model();
+    if args.model.is_none() && !manifest.as_ref().is_some_and(is_named) {
         return Err(CliError::refused(
             format!(
                 "{:?} is no file or folder, so it is taken as a goal, and a goal needs a model",
                 shown(&args.task)
             ),
-            "add --model REF, as in --model scripted:model.yaml, or name a task file: `bowline init DIR` makes one",
+            "add --model REF, as in --model scripted:model.yaml, or --agent FILE with a model in it, or name a task file: `bowline init DIR` makes one",
         ));
-    };
-    let mut raw = json!({ "goal": args.task, "model": model });
-    replace(&mut raw, args, here);
-    let mut task = task::parse(&raw).map_err(|bad| CliError::Goal { bad })?;
+    }
+    let mut task = outfitted(&raw, manifest.as_ref()).map_err(|bad| CliError::Goal { bad })?;
     anchor(&mut task, here);
-    Ok(task)
+    Ok((task, manifest))
 }
 
 /// The file that is meant; `None` when the words are a goal.
@@ -82,7 +104,7 @@ fn looks_like_a_path(word: &str) -> bool {
     word.trim().is_empty() || (is_plain && (is_file || word.contains('/')))
 }
 
-fn parse_file(path: &Path) -> Result<Value, CliError> {
+pub(crate) fn parse_file(path: &Path) -> Result<Value, CliError> {
     let mut text = String::new();
     let file = File::open(path).map_err(CliError::io("read", path))?;
     file.take(TASK_BYTES_MAX + 1).read_to_string(&mut text).map_err(CliError::io("read", path))?;
@@ -109,7 +131,7 @@ fn parse_file(path: &Path) -> Result<Value, CliError> {
 }
 
 /// What the command line says stands above what the file says.
-fn replace(raw: &mut Value, args: &RunArgs, here: &Path) {
+fn replace(raw: &mut Value, args: &TaskArgs, here: &Path) {
     let Value::Object(top) = raw else { return };
     if let Some(model) = &args.model {
         top.insert("model".into(), absolute_model(model, here).into());
@@ -164,11 +186,12 @@ fn anchor_word(word: &mut String, base: &Path) {
 }
 
 /// Joins and drops `.`, so that paths people read are short.
-fn join(base: &Path, path: &str) -> PathBuf {
+pub(crate) fn join(base: &Path, path: &str) -> PathBuf {
     base.join(path).components().filter(|part| *part != std::path::Component::CurDir).collect()
 }
 
-fn absolute_model(model: &str, base: &Path) -> String {
+/// A model by a reference that is good from everywhere.
+pub(crate) fn absolute_model(model: &str, base: &Path) -> String {
     match model.split_once(':') {
         Some(("scripted", path)) if !path.trim().is_empty() => {
             format!("scripted:{}", join(base, path).display())

@@ -19,6 +19,7 @@ use crate::guard::{OutputTrace, Sketch, loops};
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
 use crate::message::{Call, Content, Message, Payload, Stop, Usage};
 use crate::plan::Plan;
+use crate::policy::Concern;
 use crate::provenance::Digest;
 use crate::quality::{CheckResult, Diagnosis};
 use crate::task::Submission;
@@ -138,6 +139,12 @@ pub enum Event {
         binds: Digest,
         /// After this the answer is no.
         expires_at: Millis,
+        /// Why, where the tool or the task does not always ask.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        why: Vec<Concern>,
+        /// The policy it was asked under, where an agent has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<Digest>,
     },
     /// A person answered, or the time ran out.
     ApprovalSettled {
@@ -453,6 +460,8 @@ pub enum Refusal {
     Cancelled,
     /// No tools were offered: it was the last call, for a summary.
     NotOffered,
+    /// The agent has no capability for it.
+    NotAllowed,
 }
 
 /// What a person is asked about.

@@ -7,6 +7,7 @@ use crate::event::{Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTro
 use crate::guard::OutputTrace;
 use crate::id::{ActionId, Millis, WorkerId};
 use crate::message::{Call, Payload, Stop, Usage};
+use crate::policy::Concern;
 use crate::provenance::Digest;
 use crate::quality::CheckOutcome;
 use crate::tool::FileImage;
@@ -159,6 +160,8 @@ pub struct Asked {
     pub problem: Option<CallProblem>,
     /// The file it would change, looked at now; `None` for tools that write none.
     pub image: Option<Result<FileImage, String>>,
+    /// What speaks for asking a person first.
+    pub concerns: Vec<Concern>,
 }
 
 /// Why a call as asked cannot run.
@@ -168,6 +171,8 @@ pub enum CallProblem {
     UnknownTool(String),
     /// The arguments do not fit; what the model is told.
     BadArguments(String),
+    /// The agent may not; what the model is told, with the capability it lacks.
+    NotAllowed(String),
 }
 
 /// What a tool gave back.

@@ -13,6 +13,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
+pub mod agent;
 pub mod append_list;
 pub mod budget;
 pub mod effect;
@@ -21,8 +22,10 @@ pub mod guard;
 pub mod id;
 pub mod input;
 pub mod journal;
+pub mod mask;
 pub mod message;
 pub mod plan;
+pub mod policy;
 pub mod provenance;
 pub mod quality;
 pub mod run;

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::provenance::{Digest, args_digest};
+use crate::untrusted::Mark;
 
 /// Longest text, in bytes, that an event or a state carries itself.
 ///
@@ -144,14 +145,33 @@ impl Call {
     }
 }
 
+/// A piece of a briefing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Words of whoever speaks.
+    Words(Payload),
+    /// What nobody vouches for: files, outputs of models, what checks printed.
+    Material {
+        /// Where it came from, as a person would call it.
+        source: String,
+        /// What fences it.
+        mark: Mark,
+        /// What it says.
+        text: Payload,
+    },
+}
+
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// Standing instructions.
     System(Content),
-    /// Somebody speaks to the model: the task, evidence, a notice.
+    /// Somebody speaks to the model: a notice, or a task of the time before briefings.
     User(Content),
+    /// How a conversation opens: what is wanted, and the material for it.
+    Briefing(Vec<Part>),
     /// The model spoke.
     Assistant {
         /// What it said.
@@ -166,6 +186,9 @@ pub enum Message {
         call: Box<str>,
         /// What the model gets to read.
         output: Payload,
+        /// What fences it, if it came from outside; `None` for words of our own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mark: Option<Mark>,
         /// Whether it is bad news.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,

@@ -69,6 +69,32 @@ pub struct ToolSpec {
     /// What repeating a call means; `None`: judged by what it touches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
+    /// What an agent must be granted to use it; `None`: that the tool is named is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Need>,
+}
+
+/// A capability that a tool uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// Reads the files its `path` names.
+    FileRead,
+    /// Writes the files its `path`, `from` and `to` name.
+    FileWrite,
+    /// Runs the program that is first in its `argv`.
+    Shell,
+    /// Reaches hosts.
+    Network,
+    /// Asks a model.
+    Inference,
+    /// Calls a tool of a server.
+    Mcp {
+        /// The server.
+        server: String,
+        /// The tool, as the server names it.
+        tool: String,
+    },
 }
 
 /// How a file looks before and after a call that writes it.

@@ -16,6 +16,7 @@ use crate::event::{
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::Payload;
+use crate::policy::Concern;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::{CheckOutcome, Diagnosis};
 use crate::run::Run;
@@ -322,8 +323,8 @@ pub fn line(event: &Event) -> String {
         Event::CallBlocked { action, why, .. } => blocked_line(*action, why),
         Event::StrategySwitched { subtask, why } => switched_line(subtask, why),
         Event::RoundRepeated { round, back } => repeated_line(*round, *back),
-        Event::ApprovalRequested { subject, binds, .. } => {
-            format!("{subject}: waits for a person (content {})", binds.short())
+        Event::ApprovalRequested { subject, binds, why, .. } => {
+            format!("{subject}: waits for a person (content {}){}", binds.short(), concerns(why))
         }
         Event::ApprovalSettled { subject, verdict, .. } => match verdict {
             Verdict::Approved { by } => format!("{subject}: approved by {by}"),
@@ -557,14 +558,20 @@ fn outcome_word(outcome: Outcome) -> &'static str {
     }
 }
 
+/// Why a person is asked, where there is a reason to name.
+fn concerns(why: &[Concern]) -> String {
+    first_line(&why.iter().map(|concern| format!(": {}", concern.words())).collect::<String>())
+}
+
 fn refusal_word(why: Refusal) -> &'static str {
     match why {
         Refusal::UnknownTool => "unknown tool",
         Refusal::BadArguments => "bad arguments",
         Refusal::Truncated => "cut off",
         Refusal::Unprepared => "cannot work",
-        Refusal::Denied => "not allowed",
+        Refusal::Denied => "denied",
         Refusal::Cancelled => "cancelled",
         Refusal::NotOffered => "no tools were offered",
+        Refusal::NotAllowed => "not granted",
     }
 }

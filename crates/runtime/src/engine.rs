@@ -13,7 +13,7 @@ use bowline_core::task::{self, Submission, Task, WorkspaceMode};
 use bowline_models::{Model, OpenModelError};
 use bowline_store::{AppendError, Claimed, EndingKind, Fence, Letter, RunStore, StoreError, Submitted};
 use bowline_tools::{
-    Cages, Launcher, Registry, Sandbox, Tool, Workspace, check, copy_tree, evidence, runs_programs,
+    Cages, Launcher, Registry, Sandbox, Secrets, Tool, Workspace, check, copy_tree, evidence, runs_programs,
 };
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
@@ -24,6 +24,7 @@ use crate::error::EngineError;
 use crate::fold::{self, Folded};
 use crate::hands::Hands;
 use crate::hub::{Hub, Observation};
+use crate::judge::Judge;
 use crate::texts::Texts;
 
 /// How often mailboxes are looked at.
@@ -208,6 +209,7 @@ impl Engine {
     pub async fn submit(&self, task: Task, key: Option<String>) -> Result<Submitted, EngineError> {
         let inner = &self.inner;
         inner.refuse_what_cannot_work(&task).await?;
+        secrets(&task).await?;
         let model = inner.models.open(&task)?;
         let tools = Registry::with_own(&task.tools, &inner.tools)?.specs();
         let price = model.price().ok_or_else(|| unpriced(&task))?;
@@ -506,12 +508,15 @@ impl Inner {
     }
 
     async fn hands(&self, run: &Run, epoch: u64) -> Result<Hands, EngineError> {
+        let secrets = secrets(&run.task).await?;
         Ok(Hands {
             run: run.id.clone(),
             epoch,
             store: self.store.clone(),
             model: self.models.open(&run.task)?,
             registry: Arc::new(Registry::as_submitted(&run.task.tools, &self.tools, &run.tools)?),
+            judge: Arc::new(Judge::new(run.task.clone(), secrets.clone())),
+            secrets,
             workspace: self.workspace(run).await?,
             sandbox: Sandbox::of(&run.task, &self.cages),
             results: self.home.as_ref().map(|home| home.join("results")),
@@ -520,6 +525,18 @@ impl Inner {
             hub: self.hub.clone(),
         })
     }
+}
+
+/// The secrets of a task's agent, read now.
+async fn secrets(task: &Task) -> Result<Secrets, EngineError> {
+    let Some(agent) = &task.agent else { return Ok(Secrets::default()) };
+    let places = agent.secrets.clone();
+    let read = tokio::task::spawn_blocking(move || Secrets::read(&places)).await;
+    let read = read.map_err(|_| EngineError::Task {
+        what: "the agent's secrets could not be read".into(),
+        remedy: "try again".into(),
+    })?;
+    read.map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy })
 }
 
 /// A model whose price nobody knows is not free.

@@ -12,20 +12,23 @@ use bowline_core::event::{Evidence, Outcome, Purpose, RestoreOutcome, StepTroubl
 use bowline_core::guard::OutputTrace;
 use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
+use bowline_core::mask::Mask;
 use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
 use bowline_core::provenance::Digest;
-use bowline_core::quality::{CheckHow, CheckOutcome};
+use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
 use bowline_core::tool::{FileImage, ToolSpec};
 use bowline_core::untrusted::suspicion::suspicion;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
-    CallContext, OUTPUT_MAX, Probed, Registry, Sandbox, Workspace, cap_output, check, evidence, restore,
+    CallContext, OUTPUT_MAX, Probed, Registry, Sandbox, Secrets, Workspace, cap_output, check, evidence,
+    restore,
 };
 
 use crate::clock::Clock;
 use crate::hub::{Hub, Seen};
 use crate::images;
+use crate::judge::{Judge, is_watched};
 use crate::result;
 use crate::texts::Texts;
 
@@ -61,8 +64,10 @@ pub(crate) struct Hands {
     pub(crate) store: Arc<dyn RunStore>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) judge: Arc<Judge>,
     pub(crate) workspace: Workspace,
     pub(crate) sandbox: Sandbox,
+    pub(crate) secrets: Secrets,
     pub(crate) results: Option<std::path::PathBuf>,
     pub(crate) texts: Texts,
     pub(crate) clock: Arc<dyn Clock>,
@@ -113,15 +118,16 @@ impl Hands {
         timeout_ms: u64,
     ) -> Result<Arrival, StoreError> {
         let step = ask.step;
-        let messages = self.texts.conversation(&messages).await?;
-        let watcher = Words { hub: &self.hub, run: &self.run, step };
+        let who = ask.purpose.clone();
+        let conversation = self.texts.conversation(&messages).await?;
+        let watcher = Words { hub: &self.hub, run: &self.run, step, mask: self.secrets.mask() };
         let request = Request {
             run: self.run.clone(),
             step,
             attempt: ask.attempt,
             purpose: ask.purpose,
             model: ask.model,
-            messages,
+            messages: conversation,
             tools: ask.tools,
             schema: ask.schema,
             output_tokens: ask.output_tokens,
@@ -130,9 +136,14 @@ impl Hands {
         Ok(match answer {
             None => failed(step, StepTrouble::TimedOut, format!("no answer within {timeout_ms} ms"), None),
             Some(Err(ModelError { kind, message, retry_after_ms })) => {
-                failed(step, kind, message, retry_after_ms)
+                failed(step, kind, self.masked(message), retry_after_ms)
             }
-            Some(Ok(answer)) => self.replied(step, answer),
+            Some(Ok(answer)) => {
+                if answer.calls.iter().any(|call| is_watched(&self.registry, &call.tool)) {
+                    self.judge.hear(&self.texts, &who, &messages).await?;
+                }
+                self.replied(step, answer)
+            }
         })
     }
 
@@ -141,20 +152,46 @@ impl Hands {
     fn replied(&self, step: u32, answer: Answer) -> Arrival {
         let mut blobs = Vec::new();
         let calls = answer.calls.into_iter().take(CALLS_READ).enumerate().map(|(index, said)| {
-            let problem = if index < CALLS_MAX {
-                self.registry.examine(&said.tool, &said.args).err()
+            let leaks = self.judge.leaks(&said.args);
+            let args = self.masked(said.args);
+            let examined = if index < CALLS_MAX {
+                self.judge.examine(&self.registry, &said.tool, &args)
             } else {
-                Some(CallProblem::BadArguments(format!("at most {CALLS_MAX} calls in one reply are made")))
+                let too_many = format!("at most {CALLS_MAX} calls in one reply are made");
+                Err(CallProblem::BadArguments(too_many))
             };
-            let call = Call::new(&said.id, &said.tool, said.args, &mut blobs);
-            Asked { call, problem, image: None }
+            let call = Call::new(&said.id, &said.tool, args, &mut blobs);
+            match examined {
+                Ok(mut concerns) => {
+                    concerns.extend(leaks);
+                    Asked { call, problem: None, image: None, concerns }
+                }
+                Err(problem) => Asked { call, problem: Some(problem), image: None, concerns: Vec::new() },
+            }
         });
         let calls = calls.collect();
-        let head = answer.text.chars().take(HEAD_MAX).collect();
-        let text = Payload::keep(answer.text, &mut blobs);
+        let text = self.masked(answer.text);
+        let head = text.chars().take(HEAD_MAX).collect();
+        let text = Payload::keep(text, &mut blobs);
         let reply =
             Reply { stop: answer.stop, usage: answer.usage, micros: answer.micros, text, head, calls };
         Arrival { what: What::ModelReplied { step, reply }, blobs }
+    }
+
+    /// A text that may be written down.
+    fn masked(&self, text: String) -> String {
+        if self.secrets.mask().is_empty() { text } else { self.secrets.mask().hide(text).text }
+    }
+
+    fn masked_outcome(&self, outcome: CheckOutcome) -> CheckOutcome {
+        match outcome {
+            CheckOutcome::Passed => CheckOutcome::Passed,
+            CheckOutcome::CouldNotRun(why) => CheckOutcome::CouldNotRun(self.masked(why)),
+            CheckOutcome::Failed(failures) => {
+                let masked = |failure: Failure| Failure { message: self.masked(failure.message), ..failure };
+                CheckOutcome::Failed(failures.into_iter().map(masked).collect())
+            }
+        }
     }
 
     /// What a call knows of its surroundings; idempotency key, attempt and image
@@ -163,6 +200,7 @@ impl Hands {
         CallContext {
             workspace: self.workspace.clone(),
             sandbox: self.sandbox.clone(),
+            secrets: self.secrets.clone(),
             run: self.run.clone(),
             action,
             key: Digest::ZERO,
@@ -205,6 +243,7 @@ impl Hands {
                 }
             }
         };
+        let text = self.masked(text);
         let duration_ms = self.clock.now().since(started);
         let mut blobs = Vec::new();
         let ok = how == Returned::Known(Outcome::Ok);
@@ -234,7 +273,7 @@ impl Hands {
         };
         let mut blobs = Vec::new();
         let found = match probed {
-            Probed::Happened(text) => ProbeFinding::Happened(kept_output(text, &mut blobs).0),
+            Probed::Happened(text) => ProbeFinding::Happened(kept_output(self.masked(text), &mut blobs).0),
             Probed::DidNotHappen => ProbeFinding::DidNotHappen,
             Probed::Unknown => ProbeFinding::Unknown,
         };
@@ -248,6 +287,7 @@ impl Hands {
             match evidence::read(&self.workspace, path).await {
                 Ok(bytes) => {
                     let sha256 = Digest::of(&bytes);
+                    let bytes = self.secrets.mask().hide_bytes(bytes);
                     let content = Payload::keep_bytes(bytes, &mut blobs);
                     found.push(Evidence { path: path.clone(), content, sha256 });
                 }
@@ -280,7 +320,8 @@ impl Hands {
         };
         let duration_ms = self.clock.now().since(started);
         let mut blobs = Vec::new();
-        let log = Payload::keep(log, &mut blobs);
+        let log = Payload::keep(self.masked(log), &mut blobs);
+        let outcome = self.masked_outcome(outcome);
         Ok(Arrival { what: What::CheckReturned { round, index, outcome, log, duration_ms }, blobs })
     }
 
@@ -321,11 +362,13 @@ struct Words<'a> {
     hub: &'a Hub,
     run: &'a RunId,
     step: u32,
+    mask: &'a Mask,
 }
 
 impl Watcher for Words<'_> {
     fn text(&self, piece: &str) {
-        if self.hub.is_watched() {
+        // A secret may come in two pieces, so with secrets about only whole replies are shown.
+        if self.hub.is_watched() && self.mask.is_empty() {
             self.hub.show(self.run, Seen::Words { step: self.step, text: piece.into() });
         }
     }

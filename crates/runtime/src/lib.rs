@@ -17,6 +17,7 @@ mod fold;
 mod hands;
 mod hub;
 mod images;
+mod judge;
 mod result;
 mod texts;
 

@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_core::append_list::AppendList;
-use bowline_core::message::{Blob, Message, Payload};
+use bowline_core::message::{Blob, Message, Part, Payload};
 use bowline_core::provenance::Digest;
+use bowline_core::untrusted::{Mark, render};
 use bowline_models::{Said, SaidCall};
 use bowline_store::{RunStore, StoreError};
+use bowline_tools::cap_output;
 
 /// Bytes kept per run, so that a conversation is not read anew at every step.
 const KEEP_MAX: usize = 4 << 20;
+/// A text shorter than this may grow to it when it is neutralised.
+const SHORT_MAX: usize = 64;
 
 /// Reads payloads of one run.
 #[derive(Clone)]
@@ -79,8 +83,7 @@ impl Texts {
             Payload::Inline(text) => return Ok(text.as_bytes().into()),
             Payload::Stored { sha256, .. } => *sha256,
         };
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).texts.get(&sha256).cloned();
-        if let Some(bytes) = kept {
+        if let Some(bytes) = self.kept(sha256) {
             return Ok(bytes);
         }
         let bytes: Arc<[u8]> = self.store.blob(sha256).await?.into();
@@ -152,12 +155,49 @@ impl Texts {
                 }
                 Said::Assistant { text, calls: asked }
             }
-            Message::ToolResult { call, output, is_error, notice } => Said::ToolResult {
-                call: call.to_string(),
-                output: with_notice(notice.as_deref(), self.text(output).await?),
-                is_error: *is_error,
-            },
+            Message::Briefing(parts) => Said::User(self.briefing(parts).await?),
+            Message::ToolResult { call, output, mark, is_error, notice } => {
+                let output = match mark {
+                    Some(mark) => self.fenced(output, mark).await?,
+                    None => self.text(output).await?,
+                };
+                let output = with_notice(notice.as_deref(), output);
+                Said::ToolResult { call: call.to_string(), output, is_error: *is_error }
+            }
         })
+    }
+
+    async fn briefing(&self, parts: &[Part]) -> Result<String, StoreError> {
+        let mut whole = String::new();
+        for part in parts {
+            whole.push_str(&match part {
+                Part::Words(words) => self.text(words).await?,
+                Part::Material { mark, text, .. } => self.fenced(text, mark).await?,
+            });
+        }
+        Ok(whole)
+    }
+
+    /// What nobody vouches for, as a model may read it. Never more than was set aside
+    /// for it: a text that grows by being neutralised is cut.
+    async fn fenced(&self, payload: &Payload, mark: &Mark) -> Result<String, StoreError> {
+        // A mark stands for one text, so what it fences can be kept by it.
+        let name = Digest::of_parts(&[b"fenced", mark.as_str().as_bytes(), &payload.digest().0]);
+        if let Some(bytes) = self.kept(name) {
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        let text = self.text(payload).await?;
+        let mut rendered = render(&text, mark);
+        let most = text.len().max(SHORT_MAX);
+        if rendered.body().len() > most {
+            rendered = render(&cap_output(rendered.body(), most), mark);
+        }
+        self.insert(name, rendered.text.as_bytes().into());
+        Ok(rendered.text)
+    }
+
+    fn kept(&self, name: Digest) -> Option<Arc<[u8]>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).texts.get(&name).cloned()
     }
 }
 

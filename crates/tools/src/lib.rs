@@ -24,6 +24,7 @@ pub mod restore;
 mod rules;
 mod sandbox;
 mod schema;
+mod secrets;
 mod workspace;
 
 use std::time::Duration;
@@ -42,6 +43,7 @@ pub use program::UNSANDBOXED_WARNING;
 pub use registry::{BadTools, Registry};
 pub use rules::Setting;
 pub use sandbox::{Cages, Missing, NoCage, Sandbox, runs_programs};
+pub use secrets::{BadSecret, Secrets};
 pub use workspace::{
     BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
     Workspace, copy_tree,
@@ -90,6 +92,8 @@ pub struct CallContext {
     pub workspace: Workspace,
     /// In what it runs programs.
     pub sandbox: Sandbox,
+    /// What programs that are named for it get to know.
+    pub secrets: Secrets,
     /// The run it belongs to.
     pub run: RunId,
     /// Which action it is.

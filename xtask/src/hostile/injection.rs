@@ -188,7 +188,16 @@ fn registry() -> Result<Registry> {
     };
     let command = |name: &str, schema: Value| {
         let argv = vec!["true".to_owned()];
-        choice(name, Some(CommandTool { argv, description: name.to_owned(), schema, probe: None }))
+        choice(
+            name,
+            Some(CommandTool {
+                argv,
+                description: name.to_owned(),
+                schema,
+                probe: None,
+                secrets: Vec::new(),
+            }),
+        )
     };
     let text =
         |key: &str| json!({"type": "object", "properties": {key: {"type": "string"}}, "required": [key]});

@@ -187,6 +187,7 @@ impl Hands {
         let ctx = CallContext {
             workspace: self.workspace.clone(),
             sandbox: Sandbox::Off,
+            secrets: Default::default(),
             run: RunId::parse("hostile")?,
             action: ActionId { step: 1, index: 0 },
             key: Digest::of(b"hostile"),

@@ -4,6 +4,7 @@
 mod answer;
 mod audit;
 mod audit_verify;
+mod check;
 mod doctor;
 mod export;
 mod follow;
@@ -52,6 +53,7 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Export(args) => export::export(&desk, &args).await,
         Command::Gc(args) => gc::gc(&desk, &args).await,
         Command::Guard(args) => guard::guard(screen, *args),
+        Command::Check(args) => check::check(&desk, &args),
         Command::Doctor(_) => doctor::doctor(&desk).await,
         Command::Init(args) => init::init(&desk, &args),
     }

@@ -13,7 +13,7 @@ use crate::render::progress::Progress;
 
 /// Submits a task and works on it.
 pub(crate) async fn run(desk: &Desk<'_>, args: &RunArgs) -> Result<Exit, CliError> {
-    let task = crate::taskfile::read(args)?;
+    let task = crate::taskfile::read(&args.what)?;
     let engine = desk.home.work(patience(args.show))?;
     let uncaged = engine.runs_uncaged(&task).await;
     let submitted = engine.submit(task, args.key.clone()).await?;

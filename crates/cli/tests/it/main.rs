@@ -7,6 +7,7 @@
     reason = "a test that meets what it did not expect stops there"
 )]
 
+mod agents;
 mod caged;
 mod crash;
 mod full_disk;

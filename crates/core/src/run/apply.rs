@@ -18,6 +18,7 @@ use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::{Call, Content, Message, Payload, Stop};
 use crate::quality::CheckResult;
 use crate::tool::FileImage;
+use crate::untrusted::Mark;
 use crate::untrusted::suspicion::Family;
 
 impl Run {
@@ -58,9 +59,9 @@ impl Run {
             Event::CallRefused { action, why, message } => self.call_refused(*action, *why, message),
             Event::CallBlocked { action, why, known } => self.call_blocked(*action, why, known.as_ref()),
             Event::StrategySwitched { subtask, why } => self.switched(subtask, why),
-            Event::ApprovalRequested { subject, binds, expires_at } => {
-                let state = ApprovalState::Open;
-                self.approvals.insert(*subject, Approval { binds: *binds, expires_at: *expires_at, state });
+            Event::ApprovalRequested { subject, binds, expires_at, why, .. } => {
+                let (binds, expires_at, why) = (*binds, *expires_at, why.clone());
+                self.approvals.insert(*subject, Approval::open(binds, expires_at, why));
                 self.set_call(*subject, CallState::AwaitingConsent);
             }
             Event::ApprovalSettled { subject, verdict, .. } => self.approval_settled(*subject, verdict),
@@ -247,9 +248,9 @@ impl Run {
         match settlement {
             Settlement::Happened { output } => {
                 self.watch_result(action, (Outcome::Ok, output), None);
-                self.answer(action, output.clone(), false);
+                self.answer(action, Answer::outside(output.clone(), false, None));
             }
-            Settlement::GivenUp { message } => self.answer(action, Payload::inline(message), true),
+            Settlement::GivenUp { message } => self.answer(action, Answer::ours(message)),
             Settlement::DidNotHappen => self.update_call(action, |state| match state {
                 CallState::InDoubt { attempt, .. } => Some(CallState::Again { attempt }),
                 CallState::Waiting
@@ -291,13 +292,12 @@ impl Run {
 
     /// Gives a call its one answer. With the last one, all answers of the reply
     /// enter the conversation, in the order they were asked.
-    fn answer(&mut self, action: ActionId, output: Payload, is_error: bool) {
-        self.answer_with(action, output, is_error, None);
-    }
-
-    fn answer_with(&mut self, action: ActionId, output: Payload, is_error: bool, notice: Option<Box<str>>) {
+    fn answer(&mut self, action: ActionId, answer: Answer) {
+        let Answer { output, is_outside, is_error, notice } = answer;
+        let is_fenced = is_outside && !output.is_empty();
+        let mark = is_fenced.then(|| Mark::of(&self.seed, &action.to_string()));
         let Some((id, call)) = self.batch_call(action) else { return };
-        call.state = CallState::Answered { output, is_error, notice };
+        call.state = CallState::Answered { output, mark, is_error, notice };
         let Some(thread) = self.threads.get_mut(&id) else { return };
         let answers: Option<Vec<Message>> = thread.calls().map(|(_, call)| answer_of(call)).collect();
         if let Some(answers) = answers {
@@ -307,20 +307,21 @@ impl Run {
     }
 
     fn call_finished(&mut self, action: ActionId, outcome: Outcome, output: &Payload, signs: &[Family]) {
-        self.answer_with(action, output.clone(), outcome != Outcome::Ok, prompt::suspicious(signs));
+        let notice = prompt::suspicious(signs);
+        self.answer(action, Answer::outside(output.clone(), outcome != Outcome::Ok, notice));
     }
 
     fn call_refused(&mut self, action: ActionId, why: Refusal, message: &str) {
         self.watch_refused(action, why, message);
         self.approvals.remove(&Subject::Action(action));
-        self.answer(action, Payload::inline(message), true);
+        self.answer(action, Answer::ours(message));
     }
 
     fn call_blocked(&mut self, action: ActionId, why: &loops::Finding, known: Option<&Known>) {
         self.watch_blocked(action, why);
         let unknown = || Known { output: Payload::inline(""), is_error: true };
         let Known { output, is_error } = known.cloned().unwrap_or_else(unknown);
-        self.answer_with(action, output, is_error, Some(why.notice.as_str().into()));
+        self.answer(action, Answer::outside(output, is_error, Some(why.notice.as_str().into())));
     }
 
     fn call_in_doubt(&mut self, action: ActionId, why: Doubt, ask: Ask) {
@@ -409,11 +410,32 @@ impl Run {
     }
 }
 
+/// What a model reads about its call.
+struct Answer {
+    output: Payload,
+    is_outside: bool,
+    is_error: bool,
+    notice: Option<Box<str>>,
+}
+
+impl Answer {
+    /// Nobody vouches for what it says.
+    fn outside(output: Payload, is_error: bool, notice: Option<Box<str>>) -> Self {
+        Self { output, is_outside: true, is_error, notice }
+    }
+
+    /// Our own words: why there is no result.
+    fn ours(message: &str) -> Self {
+        Self { output: Payload::inline(message), is_outside: false, is_error: true, notice: None }
+    }
+}
+
 fn answer_of(call: &BatchCall) -> Option<Message> {
     match &call.state {
-        CallState::Answered { output, is_error, notice } => Some(Message::ToolResult {
+        CallState::Answered { output, mark, is_error, notice } => Some(Message::ToolResult {
             call: call.call.id.clone(),
             output: output.clone(),
+            mark: mark.clone(),
             is_error: *is_error,
             notice: notice.clone(),
         }),

@@ -13,6 +13,7 @@ use crate::event::{Ask, Doubt, Event, Outcome, Refusal, Settlement, Subject, Ver
 use crate::id::{ActionId, SubtaskId};
 use crate::input::{Asked, CallProblem, CallResult, ProbeFinding, Reply, Returned};
 use crate::message::Stop;
+use crate::policy::{self, Concern, Ruling};
 use crate::provenance::Digest;
 use crate::tool::{Consent, FileImage, Repeat, ToolSpec, Touch};
 
@@ -28,12 +29,22 @@ pub(super) fn admit(draft: &mut Draft, step: u32, reply: &Reply) {
         if let Some(image) = &asked.image {
             draft.seen.insert(action, image.clone());
         }
-        match draft.run.tool(&asked.call.tool).map(|spec| spec.consent) {
-            // Nobody is asked about a call that is not made anyway.
-            Some(Consent::Ask) if watch::blocks_at_once(draft, action) => {}
-            Some(Consent::Ask) => ask(draft, Subject::Action(action), binds(asked)),
-            Some(Consent::NotNeeded) | None => {}
+        let Some(why) = question(&draft.run, asked) else { continue };
+        // Nobody is asked about a call that is not made anyway.
+        if !watch::blocks_at_once(draft, action) {
+            let binds = binds(&draft.run, asked);
+            ask(draft, Subject::Action(action), binds, why);
         }
+    }
+}
+
+/// Why a person is asked before this call, if one is: no reasons where the tool always asks.
+fn question(run: &Run, asked: &Asked) -> Option<Vec<Concern>> {
+    let always = run.tool(&asked.call.tool).map(|spec| spec.consent) == Some(Consent::Ask);
+    match policy::rule(run.task.gates(), &asked.concerns) {
+        Ruling::Ask(why) => Some(why),
+        // A refusal was an objection already.
+        Ruling::Fine | Ruling::Refuse(_) => always.then(Vec::new),
     }
 }
 
@@ -46,7 +57,7 @@ fn objection(draft: &Draft, stop: Stop, asked: &Asked) -> Option<(Refusal, Strin
     if matches!(draft.run.phase, Phase::Critiquing(_)) || draft.run.tool(&asked.call.tool).is_none() {
         let message = match &asked.problem {
             Some(CallProblem::UnknownTool(message)) => message.clone(),
-            Some(CallProblem::BadArguments(_)) | None => {
+            Some(CallProblem::BadArguments(_) | CallProblem::NotAllowed(_)) | None => {
                 format!("there is no tool {:?} here", asked.call.tool)
             }
         };
@@ -55,22 +66,32 @@ fn objection(draft: &Draft, stop: Stop, asked: &Asked) -> Option<(Refusal, Strin
     match &asked.problem {
         Some(CallProblem::UnknownTool(message)) => Some((Refusal::UnknownTool, message.clone())),
         Some(CallProblem::BadArguments(message)) => Some((Refusal::BadArguments, message.clone())),
-        None if draft.run.denied.contains(&binds(asked)) => {
+        Some(CallProblem::NotAllowed(message)) => Some((Refusal::NotAllowed, message.clone())),
+        None if draft.run.denied.contains(&binds(&draft.run, asked)) => {
             Some((Refusal::Denied, prompt::DENIED_BEFORE.into()))
         }
-        None => None,
+        None => match policy::rule(draft.run.task.gates(), &asked.concerns) {
+            Ruling::Refuse(message) => Some((Refusal::NotAllowed, message)),
+            Ruling::Fine | Ruling::Ask(_) => None,
+        },
     }
 }
 
-/// What an approval of a call is bound to: this tool with these arguments.
-fn binds(asked: &Asked) -> Digest {
-    Digest::of_parts(&[asked.call.tool.as_bytes(), &asked.call.digest().0])
+/// What an approval of a call is bound to: this tool with these arguments, under
+/// this policy.
+fn binds(run: &Run, asked: &Asked) -> Digest {
+    let digest = asked.call.digest();
+    match &run.task.agent {
+        None => Digest::of_parts(&[asked.call.tool.as_bytes(), &digest.0]),
+        Some(agent) => Digest::of_parts(&[asked.call.tool.as_bytes(), &digest.0, &agent.policy().0]),
+    }
 }
 
-/// Asks a person.
-pub(super) fn ask(draft: &mut Draft, subject: Subject, binds: Digest) {
+/// Asks a person, for these reasons besides the rules that always ask.
+pub(super) fn ask(draft: &mut Draft, subject: Subject, binds: Digest, why: Vec<Concern>) {
     let expires_at = draft.now.plus(draft.run.limits.approval_ms);
-    draft.push(Event::ApprovalRequested { subject, binds, expires_at });
+    let policy = draft.run.task.agent.as_ref().map(|agent| agent.policy());
+    draft.push(Event::ApprovalRequested { subject, binds, expires_at, why, policy });
 }
 
 /// Settles a question, and refuses the call when the answer is not yes.

@@ -20,7 +20,7 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
     let why = match approval.map(|approval| &approval.state) {
         None => {
             let binds = binds(draft.run.output.as_deref().unwrap_or_default());
-            call::ask(draft, Subject::Output, binds);
+            call::ask(draft, Subject::Output, binds, Vec::new());
             return true;
         }
         Some(ApprovalState::Open | ApprovalState::Settled(Verdict::Approved { .. })) => return false,

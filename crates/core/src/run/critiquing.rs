@@ -27,7 +27,7 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
     }
     match draft.run.threads.get(&id).map(|thread| &thread.state) {
         None => {
-            let opening = prompt::critic(&draft.run);
+            let opening = prompt::critic(&draft.run, &id);
             draft.push(Event::SubtaskStarted { subtask: id, opening });
             true
         }

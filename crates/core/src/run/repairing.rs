@@ -35,7 +35,7 @@ fn start(draft: &mut Draft, round: u32, id: SubtaskId) -> bool {
         critiquing::diagnosed(draft, diagnosis);
     }
     draft.push(Event::RepairStarted { round });
-    let opening = prompt::repair(&draft.run);
+    let opening = prompt::repair(&draft.run, &id);
     draft.push(Event::SubtaskStarted { subtask: id, opening });
     true
 }

@@ -16,6 +16,7 @@ use crate::guard::loops::Rounds;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::Content;
 use crate::plan::Plan;
+use crate::policy::Concern;
 use crate::provenance::Digest;
 use crate::quality::{CheckResult, Diagnosis};
 use crate::task::Task;
@@ -24,7 +25,7 @@ use crate::tool::{FileImage, ToolSpec};
 pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
-pub const STATE: u32 = 2;
+pub const STATE: u32 = 3;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -204,8 +205,17 @@ pub struct Approval {
     pub binds: Digest,
     /// After this the answer is no.
     pub expires_at: Millis,
+    /// Why it is asked, where it is not always.
+    pub why: Vec<Concern>,
     /// The answer.
     pub state: ApprovalState,
+}
+
+impl Approval {
+    /// A question nobody answered yet.
+    pub(super) fn open(binds: Digest, expires_at: Millis, why: Vec<Concern>) -> Self {
+        Self { binds, expires_at, why, state: ApprovalState::Open }
+    }
 }
 
 /// Where a question stands.

@@ -197,7 +197,7 @@ impl Run {
         let watch = Arc::make_mut(&mut thread.watch);
         match why {
             Refusal::UnknownTool => watch.record_unknown_tool(&call),
-            Refusal::Denied => watch.record_denied(&call),
+            Refusal::Denied | Refusal::NotAllowed => watch.record_denied(&call),
             // To the model these are calls that failed, and it may well repeat them.
             Refusal::BadArguments | Refusal::Unprepared => {
                 watch.record_call(&call, &OutputTrace::of(message, Some(false)), None);

@@ -23,7 +23,7 @@ const SCHEMA_MAX: usize = 64 * 1024;
 const SCHEMA_NESTING_MAX: usize = 64;
 
 /// A table whose keys are all known.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     map: &'a Map<String, Value>,
     place: String,
     problems: &'a Problems,
@@ -31,13 +31,13 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// The field of that name, if the table has it.
-    pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Field<'a>> {
         let value = self.map.get(key)?;
         Some(Field { value, place: self.place_of(key), problems: self.problems })
     }
 
     /// The field of that name, which must be there.
-    pub(super) fn require(&self, key: &str, remedy: &str) -> Option<Field<'a>> {
+    pub(crate) fn require(&self, key: &str, remedy: &str) -> Option<Field<'a>> {
         let field = self.get(key);
         if field.is_none() {
             self.problems.note(&self.place_of(key), format!("`{key}` is missing"), remedy);
@@ -53,20 +53,20 @@ impl<'a> Table<'a> {
 
 /// One value and where it stands.
 #[derive(Clone)]
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     value: &'a Value,
     place: String,
-    pub(super) problems: &'a Problems,
+    pub(crate) problems: &'a Problems,
 }
 
 impl<'a> Field<'a> {
     /// The whole raw task.
-    pub(super) fn whole(value: &'a Value, problems: &'a Problems) -> Self {
+    pub(crate) fn whole(value: &'a Value, problems: &'a Problems) -> Self {
         Self { value, place: String::new(), problems }
     }
 
     /// Notes a problem here.
-    pub(super) fn wrong(&self, what: impl Into<String>, remedy: impl Into<String>) {
+    pub(crate) fn wrong(&self, what: impl Into<String>, remedy: impl Into<String>) {
         let place = if self.place.is_empty() { "task" } else { &self.place };
         self.problems.note(place, what, remedy);
     }
@@ -78,12 +78,21 @@ impl<'a> Field<'a> {
     }
 
     /// Whether it is a table, for keys that may also be a word.
-    pub(super) fn is_table(&self) -> bool {
+    pub(crate) fn is_table(&self) -> bool {
         self.value.is_object()
     }
 
+    /// `true` or `false`.
+    pub(crate) fn yes_or_no(&self) -> Option<bool> {
+        let Value::Bool(word) = self.value else {
+            self.mistyped("true or false");
+            return None;
+        };
+        Some(*word)
+    }
+
     /// A table of that section, its keys checked.
-    pub(super) fn table(&self, section: Section) -> Option<Table<'a>> {
+    pub(crate) fn table(&self, section: Section) -> Option<Table<'a>> {
         let Value::Object(map) = self.value else {
             self.mistyped("a table");
             return None;
@@ -96,7 +105,7 @@ impl<'a> Field<'a> {
     }
 
     /// The entries of a table whose keys the user chooses.
-    pub(super) fn members(&self) -> Vec<(&'a str, Self)> {
+    pub(crate) fn members(&self) -> Vec<(&'a str, Self)> {
         let Value::Object(map) = self.value else {
             self.mistyped("a table");
             return Vec::new();
@@ -109,7 +118,7 @@ impl<'a> Field<'a> {
     }
 
     /// A list of tables of that section.
-    pub(super) fn tables(&self, section: Section, most: usize) -> Vec<Table<'a>> {
+    pub(crate) fn tables(&self, section: Section, most: usize) -> Vec<Table<'a>> {
         if self.value.is_object() {
             self.wrong("expected a list of tables, found a table", format!("write {}", section.header()));
             return Vec::new();
@@ -118,7 +127,7 @@ impl<'a> Field<'a> {
     }
 
     /// A list of at most so many values.
-    pub(super) fn list(&self, most: usize) -> Option<Vec<Self>> {
+    pub(crate) fn list(&self, most: usize) -> Option<Vec<Self>> {
         let Value::Array(items) = self.value else {
             self.mistyped("a list");
             return None;
@@ -136,7 +145,7 @@ impl<'a> Field<'a> {
     }
 
     /// A text that is neither blank nor longer than so many bytes.
-    pub(super) fn text(&self, most: usize) -> Option<&'a str> {
+    pub(crate) fn text(&self, most: usize) -> Option<&'a str> {
         let text = self.any_text(most)?;
         if text.trim().is_empty() {
             self.wrong("the text is blank", "write something, or leave the key out");
@@ -162,7 +171,7 @@ impl<'a> Field<'a> {
     }
 
     /// One of these words.
-    pub(super) fn one_of<T: Clone>(&self, words: &[(&'static str, T)]) -> Option<T> {
+    pub(crate) fn one_of<T: Clone>(&self, words: &[(&'static str, T)]) -> Option<T> {
         let known = || words.iter().map(|(word, _)| *word);
         let choice = || known().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ");
         let Value::String(text) = self.value else {
@@ -179,7 +188,7 @@ impl<'a> Field<'a> {
     }
 
     /// An amount within its bound, in the unit it is kept in.
-    pub(super) fn amount(&self, bound: &Bound) -> Option<u64> {
+    pub(crate) fn amount(&self, bound: &Bound) -> Option<u64> {
         if let Value::String(text) = self.value {
             return self.word(bound, text);
         }
@@ -218,7 +227,7 @@ impl<'a> Field<'a> {
     }
 
     /// A program and its arguments.
-    pub(super) fn argv(&self) -> Option<Vec<String>> {
+    pub(crate) fn argv(&self) -> Option<Vec<String>> {
         if !self.value.is_array() {
             self.mistyped("a list of words, as in [\"make\", \"test\"]");
             return None;
@@ -234,7 +243,7 @@ impl<'a> Field<'a> {
     }
 
     /// A JSON Schema: a table of bounded size and depth.
-    pub(super) fn schema(&self) -> Option<Value> {
+    pub(crate) fn schema(&self) -> Option<Value> {
         if !self.value.is_object() {
             self.mistyped("a table that is a JSON Schema");
             return None;

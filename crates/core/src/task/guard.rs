@@ -6,7 +6,7 @@ use super::limits::Bound;
 use crate::guard::loops::{Action, Settings};
 
 /// The keys of `[guard]`.
-pub(super) const KEYS: [&str; 13] = [
+pub(crate) const KEYS: [&str; 13] = [
     "act",
     "threshold",
     "read_repeats",
@@ -25,7 +25,7 @@ pub(super) const KEYS: [&str; 13] = [
 /// Most a count may be set to: far beyond any limit on calls.
 const COUNT_MAX: u64 = 1_000_000;
 
-pub(super) fn read(table: &Table<'_>) -> Settings {
+pub(crate) fn read(table: &Table<'_>) -> Settings {
     let mut settings = Settings::default();
     let actions = [("block", Action::Block), ("stop", Action::Stop), ("both", Action::Both)];
     if let Some(action) = table.get("act").and_then(|field| field.one_of(&actions)) {

@@ -16,7 +16,7 @@ use crate::task::suggest;
 const YEAR_SECONDS: u64 = 365 * 24 * 60 * 60;
 
 /// What may be written for an amount.
-pub(super) struct Bound {
+pub(crate) struct Bound {
     key: &'static str,
     least: u64,
     most: u64,
@@ -45,12 +45,12 @@ enum Unit {
 }
 
 impl Bound {
-    pub(super) const fn count(key: &'static str, least: u64, most: u64) -> Self {
+    pub(crate) const fn count(key: &'static str, least: u64, most: u64) -> Self {
         Self { key, least, most, unit: Unit::Count, ending: Ending::Needed }
     }
 
     /// Whole seconds, from 1.
-    pub(super) const fn seconds(key: &'static str, most: u64) -> Self {
+    pub(crate) const fn seconds(key: &'static str, most: u64) -> Self {
         Self { key, least: 1, most, unit: Unit::Seconds, ending: Ending::Needed }
     }
 
@@ -60,12 +60,12 @@ impl Bound {
     }
 
     /// What the word `unlimited` comes to here, if it may be written.
-    pub(super) fn unlimited(&self) -> Option<u64> {
+    pub(crate) fn unlimited(&self) -> Option<u64> {
         (self.ending == Ending::Waivable).then_some(UNLIMITED)
     }
 
     /// What is expected, in words.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.unit {
             Unit::Count => "a whole number",
             Unit::Seconds => "a whole number of seconds",
@@ -74,7 +74,7 @@ impl Bound {
     }
 
     /// What to write instead.
-    pub(super) fn remedy(&self) -> String {
+    pub(crate) fn remedy(&self) -> String {
         let decimals = match self.unit {
             Unit::Count | Unit::Seconds => "",
             Unit::Dollars => " with at most 6 decimals",
@@ -87,7 +87,7 @@ impl Bound {
     }
 
     /// The amount in the unit it is kept in, or what is wrong with it.
-    pub(super) fn keep(&self, written: &Decimal, text: &str) -> Result<u64, String> {
+    pub(crate) fn keep(&self, written: &Decimal, text: &str) -> Result<u64, String> {
         let (places, scale) = match self.unit {
             Unit::Count => (0, 1),
             Unit::Seconds => (0, 1000),
@@ -136,7 +136,7 @@ const MODEL_SECONDS: Bound = Bound::seconds("model_seconds", 24 * 60 * 60);
 const APPROVAL_SECONDS: Bound = Bound::seconds("approval_seconds", YEAR_SECONDS);
 
 /// What `[limits]` knows.
-pub(super) const KEYS: [&str; 19] = [
+pub(crate) const KEYS: [&str; 19] = [
     STEPS.key,
     TOOL_CALLS.key,
     TOKENS.key,
@@ -160,7 +160,7 @@ pub(super) const KEYS: [&str; 19] = [
 
 /// Reads `[limits]` of a task with these tools; what is not written keeps its
 /// default.
-pub(super) fn read(table: &Table<'_>, tools: &BTreeSet<&str>) -> Limits {
+pub(crate) fn read(table: &Table<'_>, tools: &BTreeSet<&str>) -> Limits {
     let default = Limits::default();
     let large = |bound: &Bound, default: u64| {
         table.get(bound.key).and_then(|field| field.amount(bound)).unwrap_or(default)

@@ -74,22 +74,24 @@
 //! A whole number may be written `50.0`, not `50.5`. Commands have 1 to 256 words
 //! of at most 8 KiB. Unknown and misplaced keys are refused.
 
-mod field;
-mod guard;
-mod limits;
+pub(crate) mod field;
+pub(crate) mod guard;
+pub(crate) mod limits;
 mod parse;
-mod problem;
-mod section;
+pub(crate) mod problem;
+pub(crate) mod section;
 pub mod suggest;
 #[cfg(test)]
 mod tests;
 
 pub use limits::parse_raise;
+pub(crate) use parse::{model_reference, sandbox, tools};
 pub use parse::{parse, plain};
 pub use problem::{BadTask, Problem};
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::{Agent, Gates};
 use crate::budget::{Limits, Price};
 use crate::guard::{Effect, loops};
 use crate::id::RunId;
@@ -134,6 +136,17 @@ pub struct Task {
     /// In what its programs run.
     #[serde(default, skip_serializing_if = "is_plain_cage")]
     pub sandbox: Sandbox,
+    /// Who works on it; `None`: nobody in particular, who may use every tool of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<Agent>>,
+}
+
+impl Task {
+    /// What happens to calls that are not simply fine.
+    #[must_use]
+    pub fn gates(&self) -> Gates {
+        self.agent.as_ref().map(|agent| agent.gates).unwrap_or_default()
+    }
 }
 
 /// In what the programs of a task run: its tools and checks that are commands.
@@ -245,6 +258,9 @@ pub struct CommandTool {
     /// standard output, exit 1 if it did not happen, anything else if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Vec<String>>,
+    /// Secrets of the agent that the program gets as variables of these names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
 }
 
 /// Everything a run starts from; the first event of its journal.

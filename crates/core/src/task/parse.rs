@@ -63,6 +63,12 @@ pub fn plain(goal: &str, model: &str) -> Result<Task, BadTask> {
 }
 
 fn read(top: &Table<'_>) -> Task {
+    if let Some(field) = top.get("agent") {
+        field.wrong(
+            "the manifest of the agent was not read",
+            "read the task from its file, or give it its agent with `agent::outfit`",
+        );
+    }
     let goal = top.require("goal", "say what is wanted, as in goal = \"Make the tests pass\"");
     let text = |field: Field<'_>| field.text(GOAL_MAX).map(str::to_owned);
     let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
@@ -92,6 +98,7 @@ fn read(top: &Table<'_>) -> Task {
         plan: top.get("plan").and_then(|field| plan(&field)),
         limits: Limits::default(),
         guard: section("guard", Section::Guard).map(|table| guard::read(&table)).unwrap_or_default(),
+        agent: None,
     };
     if let Some(table) = section("limits", Section::Limits) {
         let names: BTreeSet<&str> = task.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -100,18 +107,23 @@ fn read(top: &Table<'_>) -> Task {
     task
 }
 
+const MODEL_REMEDY: &str = "write kind:argument, as in model = \"scripted:model.yaml\"";
+
 fn model(top: &Table<'_>) -> String {
-    let remedy = "write kind:argument, as in model = \"scripted:model.yaml\"";
-    let Some(field) = top.require("model", remedy) else { return String::new() };
-    let Some(text) = field.text(MODEL_MAX) else { return String::new() };
+    top.require("model", MODEL_REMEDY).and_then(|field| model_reference(&field)).unwrap_or_default()
+}
+
+/// A model, as `kind:argument`.
+pub(crate) fn model_reference(field: &Field<'_>) -> Option<String> {
+    let text = field.text(MODEL_MAX)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_kind = |kind: &str| !kind.is_empty() && kind.chars().all(is_word);
     let fits =
         text.split_once(':').is_some_and(|(kind, argument)| is_kind(kind) && !argument.trim().is_empty());
     if !fits || text.chars().any(char::is_control) {
-        field.wrong(format!("{} names no model", quoted(text)), remedy);
+        field.wrong(format!("{} names no model", quoted(text)), MODEL_REMEDY);
     }
-    text.into()
+    Some(text.into())
 }
 
 fn evidence(field: &Field<'_>) -> Vec<String> {
@@ -151,7 +163,7 @@ fn workspace(table: Option<Table<'_>>) -> Workspace {
 }
 
 /// A word, or a table of what is granted besides.
-fn sandbox(field: &Field<'_>) -> Sandbox {
+pub(crate) fn sandbox(field: &Field<'_>) -> Sandbox {
     if !field.is_table() {
         let words =
             [("cage", Sandbox::default()), ("if-available", Sandbox::IfAvailable), ("none", Sandbox::None)];
@@ -196,7 +208,8 @@ fn check(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<Check> {
     Some(Check { name: name?, how })
 }
 
-fn tools(top: &Table<'_>) -> Vec<ToolChoice> {
+/// The tools of `tools` and `[[tool]]`.
+pub(crate) fn tools(top: &Table<'_>) -> Vec<ToolChoice> {
     let mut names = BTreeSet::new();
     let plain = top.get("tools").and_then(|field| field.list(ENTRIES_MAX)).unwrap_or_default();
     let plain = plain.iter().filter_map(|field| {
@@ -229,7 +242,7 @@ fn tool(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<ToolChoice> {
 
 fn command_tool(table: &Table<'_>) -> Option<CommandTool> {
     let Some(command) = table.get("command") else {
-        for key in ["description", "schema", "probe"] {
+        for key in ["description", "schema", "probe", "secrets"] {
             if let Some(field) = table.get(key) {
                 field.wrong(
                     format!("`{key}` is for tools with a `command`; a built-in tool brings its own"),
@@ -247,7 +260,9 @@ fn command_tool(table: &Table<'_>) -> Option<CommandTool> {
         .require("schema", "give the JSON Schema of its arguments, as in schema = { type = \"object\" }")
         .and_then(|field| field.schema());
     let probe = table.get("probe").and_then(|field| field.argv());
-    Some(CommandTool { argv: argv?, description: description?, schema: schema?, probe })
+    let secrets = table.get("secrets").and_then(|field| field.list(ENTRIES_MAX)).unwrap_or_default();
+    let secrets = secrets.iter().filter_map(|field| field.text(NAME_MAX).map(str::to_owned)).collect();
+    Some(CommandTool { argv: argv?, description: description?, schema: schema?, probe, secrets })
 }
 
 fn tool_name(field: &Field<'_>, names: &mut BTreeSet<String>) -> Option<String> {

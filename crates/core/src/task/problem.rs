@@ -42,11 +42,11 @@ fn lines(problems: &[Problem]) -> String {
 
 /// Collects problems while a task is read to its end.
 #[derive(Default)]
-pub(super) struct Problems(RefCell<Vec<Problem>>);
+pub(crate) struct Problems(RefCell<Vec<Problem>>);
 
 impl Problems {
     /// Notes one more, unless there are enough.
-    pub(super) fn note(&self, place: &str, what: impl Into<String>, remedy: impl Into<String>) {
+    pub(crate) fn note(&self, place: &str, what: impl Into<String>, remedy: impl Into<String>) {
         let mut problems = self.0.borrow_mut();
         if problems.len() < PROBLEMS_MAX {
             problems.push(Problem { place: place.into(), what: what.into(), remedy: remedy.into() });
@@ -54,12 +54,12 @@ impl Problems {
     }
 
     /// How many were noted so far.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.borrow().len()
     }
 
     /// What was read, unless anything was noted on the way.
-    pub(super) fn settle<T>(self, read: Option<T>) -> Result<T, BadTask> {
+    pub(crate) fn settle<T>(self, read: Option<T>) -> Result<T, BadTask> {
         let problems = self.0.into_inner();
         match read {
             Some(read) if problems.is_empty() => Ok(read),
@@ -69,7 +69,7 @@ impl Problems {
 }
 
 /// A value in words, short and without control characters.
-pub(super) fn described(value: &Value) -> String {
+pub(crate) fn described(value: &Value) -> String {
     match value {
         Value::Null => "nothing (null)".into(),
         Value::Bool(word) => format!("`{word}`"),
@@ -81,14 +81,14 @@ pub(super) fn described(value: &Value) -> String {
 }
 
 /// The user's own text, escaped and shortened.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let start: String = text.chars().take(QUOTE_MAX).collect();
     let cut = if start.len() < text.len() { "…" } else { "" };
     format!("{start:?}{cut}")
 }
 
 /// A key as it may stand in a place.
-pub(super) fn shown_key(key: &str) -> String {
+pub(crate) fn shown_key(key: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !key.is_empty() && key.len() <= QUOTE_MAX && key.chars().all(is_bare) {
         key.into()

@@ -5,7 +5,7 @@ use super::{guard, limits, suggest};
 
 /// A table of the task file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Section {
+pub(crate) enum Section {
     /// Everything above the first table.
     Top,
     /// `[workspace]`
@@ -24,10 +24,20 @@ pub(super) enum Section {
     Limits,
     /// `[guard]`
     Guard,
+    /// The top of an agent manifest.
+    Manifest,
+    /// `[capabilities]` of a manifest.
+    Capabilities,
+    /// `[gates]` of a manifest.
+    Gates,
+    /// One entry of `[secrets]` of a manifest.
+    Secret,
+    /// `[[mcp]]` of a manifest.
+    Mcp,
 }
 
 impl Section {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 14] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -37,12 +47,18 @@ impl Section {
         Self::Plan,
         Self::Limits,
         Self::Guard,
+        Self::Manifest,
+        Self::Capabilities,
+        Self::Gates,
+        Self::Secret,
+        Self::Mcp,
     ];
 
     fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Top => &[
                 "goal",
+                "agent",
                 "model",
                 "instructions",
                 "evidence",
@@ -68,6 +84,7 @@ impl Section {
                 "description",
                 "schema",
                 "probe",
+                "secrets",
                 "consent",
                 "repeat",
                 "timeout_seconds",
@@ -76,11 +93,35 @@ impl Section {
             Self::Plan => &["id", "goal", "after"],
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
+            Self::Manifest => &[
+                "name",
+                "version",
+                "description",
+                "extends",
+                "model",
+                "instructions",
+                "privacy",
+                "tools",
+                "tool",
+                "mcp",
+                "capabilities",
+                "gates",
+                "secrets",
+                "sandbox",
+                "limits",
+                "guard",
+            ],
+            Self::Capabilities => {
+                &["file_read", "file_write", "shell", "network", "mcp", "inference", "spawn"]
+            }
+            Self::Gates => &["tainted", "secrets", "out_of_policy"],
+            Self::Secret => &["env", "file"],
+            Self::Mcp => &["name", "command", "url", "env", "headers", "timeout_seconds", "tools", "tool"],
         }
     }
 
     /// How it is written in the file.
-    pub(super) fn header(self) -> &'static str {
+    pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Top => "the top of the file",
             Self::Workspace => "`[workspace]`",
@@ -91,21 +132,50 @@ impl Section {
             Self::Plan => "`[[plan]]`",
             Self::Limits => "`[limits]`",
             Self::Guard => "`[guard]`",
+            Self::Manifest => "the top of an agent manifest",
+            Self::Capabilities => "`[capabilities]` of an agent manifest",
+            Self::Gates => "`[gates]` of an agent manifest",
+            Self::Secret => "a secret of an agent manifest",
+            Self::Mcp => "`[[mcp]]` of an agent manifest",
         }
     }
 
     fn whereabouts(self) -> String {
-        format!("{} {}", if self == Self::Top { "at" } else { "in" }, self.header())
+        let at = matches!(self, Self::Top | Self::Manifest);
+        format!("{} {}", if at { "at" } else { "in" }, self.header())
+    }
+
+    /// Stands in a manifest and never in a task.
+    fn is_of_manifest(self) -> bool {
+        matches!(self, Self::Manifest | Self::Capabilities | Self::Gates | Self::Secret | Self::Mcp)
+    }
+
+    /// Stands in a task and never in a manifest.
+    fn is_of_task(self) -> bool {
+        matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check | Self::Plan)
+    }
+
+    fn is_foreign_to(self, from: Self) -> bool {
+        if from.is_of_manifest() { self.is_of_task() } else { self.is_of_manifest() }
+    }
+
+    fn seen_from(self, from: Self) -> String {
+        let of_task = if from.is_of_manifest() && self.is_of_task() { " of a task" } else { "" };
+        format!("{}{of_task}", self.whereabouts())
     }
 
     /// Notes a key that does not belong here, with the best guess at what was meant.
-    pub(super) fn admit(self, key: &str, place: &str, problems: &Problems) {
+    pub(crate) fn admit(self, key: &str, place: &str, problems: &Problems) {
         if self.keys().contains(&key) {
             return;
         }
         let elsewhere = || Self::ALL.into_iter().filter(|section| *section != self);
-        let homes: Vec<_> =
-            elsewhere().filter(|home| home.keys().contains(&key)).map(Self::whereabouts).collect();
+        let mut homes: Vec<Self> = elsewhere().filter(|home| home.keys().contains(&key)).collect();
+        // What has a home in this kind of file is not sent to the other.
+        if homes.iter().any(|home| !home.is_foreign_to(self)) {
+            homes.retain(|home| !home.is_foreign_to(self));
+        }
+        let homes: Vec<String> = homes.into_iter().map(|home| home.seen_from(self)).collect();
         if !homes.is_empty() {
             let key = shown_key(key);
             problems.note(place, format!("`{key}` belongs {}", homes.join(" or ")), "move it there");
@@ -116,7 +186,7 @@ impl Section {
         } else if let Some((near, home)) = elsewhere()
             .find_map(|home| suggest::nearest(key, home.keys().iter().copied()).map(|near| (near, home)))
         {
-            format!("did you mean `{near}` {}?", home.whereabouts())
+            format!("did you mean `{near}` {}?", home.seen_from(self))
         } else {
             format!("remove it; {} knows {}", self.header(), self.keys().join(", "))
         };

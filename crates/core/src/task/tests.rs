@@ -162,6 +162,7 @@ fn tools_are_named_or_set_or_brought_along() {
             description: "Pays.".into(),
             schema: json!({ "type": "object" }),
             probe: Some(vec!["./paid".into()]),
+            secrets: Vec::new(),
         })
     );
 }
@@ -205,7 +206,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, output, check, tool, plan, limits, guard",
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, output, check, tool, plan, limits, guard",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -221,7 +222,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, output, check, tool, plan, limits, guard
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, output, check, tool, plan, limits, guard
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 
@@ -423,6 +424,7 @@ fn the_fingerprint_is_of_the_task_and_its_tools() {
         probes: true,
         timeout_ms: 5,
         effect: None,
+        needs: None,
     };
     let fingerprint = Submission::fingerprint_of(&task, &[spec("Pays.")]);
     let reread: Task = serde_json::from_str(&serde_json::to_string(&task).unwrap()).unwrap();

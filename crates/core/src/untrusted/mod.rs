@@ -26,4 +26,6 @@ pub mod taint;
 mod tests;
 
 pub use escape::{escape_line, escape_page};
-pub use render::{BadMark, EXPLANATION, Mark, Neutralised, Rendered, SANITIZED, neutralise, render};
+pub use render::{
+    BadMark, EXPLANATION, FENCE_BYTES, Mark, Neutralised, Rendered, SANITIZED, neutralise, render,
+};

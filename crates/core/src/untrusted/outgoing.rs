@@ -137,6 +137,19 @@ fn strings(value: Value, texts: &mut Vec<String>) {
     }
 }
 
+/// How a value is written by those who do not mean to hide it: as it is, inside JSON,
+/// in a URL, in hexadecimal, in Base64.
+pub(crate) fn notations(value: &str) -> Vec<String> {
+    let json = Value::from(value).to_string();
+    let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
+    let hex = hex(value.as_bytes());
+    let capitals = hex.to_ascii_uppercase();
+    let mut found = vec![value.to_owned(), json, percent(value, true), percent(value, false), hex, capitals];
+    found.extend(base64_cores(value.as_bytes()));
+    found.retain(|needle| needle.len() >= SECRET_MIN);
+    found
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

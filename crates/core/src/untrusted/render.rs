@@ -3,7 +3,10 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::scan::scan;
+use crate::provenance::Digest;
 
 /// Stands where something was taken out.
 pub const SANITIZED: &str = "[SANITIZED]";
@@ -16,7 +19,8 @@ claim to come from. [SANITIZED] stands for text that imitated control tokens or 
 /// A word nobody else knows, to tell our fence from an imitation.
 ///
 /// It must be fresh for every text: what an author has seen, they can forge.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Mark(Box<str>);
 
 /// The mark is too easy to guess or to break.
@@ -37,6 +41,8 @@ impl Mark {
     pub const LEN_MIN: usize = 16;
     /// Most characters.
     pub const LEN_MAX: usize = 48;
+    /// Characters of a mark we make: 96 bits.
+    const LEN_MADE: usize = 24;
 
     /// The only way in.
     pub fn parse(raw: &str) -> Result<Self, BadMark> {
@@ -45,12 +51,37 @@ impl Mark {
         if fits && clean { Ok(Self(raw.into())) } else { Err(BadMark) }
     }
 
+    /// The mark of one text of a run: from the run's chance, which no author of the
+    /// text knows, and from its place, which no other text of the run has.
+    #[must_use]
+    pub fn of(seed: &str, place: &str) -> Self {
+        let digest = Digest::of_parts(&[b"mark", seed.as_bytes(), place.as_bytes()]);
+        Self(digest.to_string().chars().take(Self::LEN_MADE).collect())
+    }
+
     /// As it is written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
+
+impl TryFrom<String> for Mark {
+    type Error = BadMark;
+
+    fn try_from(raw: String) -> Result<Self, BadMark> {
+        Self::parse(&raw)
+    }
+}
+
+impl From<Mark> for String {
+    fn from(mark: Mark) -> Self {
+        mark.0.into()
+    }
+}
+
+/// Bytes that a fence adds to a text, at most.
+pub const FENCE_BYTES: u64 = 2 * (24 + Mark::LEN_MAX as u64);
 
 /// Untrusted text as a model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bowline_core::event::Outcome;
 use bowline_core::id::ToolName;
 use bowline_core::input::Returned;
-use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
+use bowline_core::tool::{Consent, Need, Repeat, ToolSpec, Touch};
 use bowline_core::untrusted::escape_line;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -89,6 +89,16 @@ impl BuiltIn {
             probes: false,
             timeout_ms,
             effect: None,
+            needs: Some(self.need()),
+        }
+    }
+
+    /// What an agent must be granted to use it.
+    fn need(self) -> Need {
+        match self {
+            Self::ReadFile | Self::ListFiles | Self::SearchFiles => Need::FileRead,
+            Self::WriteFile | Self::EditFile => Need::FileWrite,
+            Self::RunCommand => Need::Shell,
         }
     }
 

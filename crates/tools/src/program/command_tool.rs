@@ -29,29 +29,33 @@ pub(crate) fn command_spec(name: ToolName, command: &CommandTool) -> ToolSpec {
         probes: command.probe.is_some(),
         timeout_ms: COMMAND_TOOL_MS,
         effect: None,
+        needs: None,
     }
 }
 
 /// The tool.
 pub(crate) struct CommandCall {
     spec: ToolSpec,
-    argv: Vec<String>,
-    probe: Option<Vec<String>>,
+    command: CommandTool,
 }
 
 impl CommandCall {
     pub(crate) fn new(spec: ToolSpec, command: &CommandTool) -> Self {
-        Self { spec, argv: command.argv.clone(), probe: command.probe.clone() }
+        Self { spec, command: command.clone() }
     }
 
-    async fn start(argv: &[String], args: &Value, ctx: &CallContext) -> Result<Ran, String> {
-        let variables = vec![
-            ("BOWLINE_KEY", ctx.key.to_string()),
-            ("BOWLINE_RUN", ctx.run.to_string()),
-            ("BOWLINE_ACTION", ctx.action.to_string()),
-            ("BOWLINE_EPOCH", ctx.epoch.to_string()),
-            ("BOWLINE_ATTEMPT", ctx.attempt.to_string()),
+    async fn start(&self, argv: &[String], args: &Value, ctx: &CallContext) -> Result<Ran, String> {
+        let mut variables = vec![
+            ("BOWLINE_KEY".to_owned(), ctx.key.to_string()),
+            ("BOWLINE_RUN".to_owned(), ctx.run.to_string()),
+            ("BOWLINE_ACTION".to_owned(), ctx.action.to_string()),
+            ("BOWLINE_EPOCH".to_owned(), ctx.epoch.to_string()),
+            ("BOWLINE_ATTEMPT".to_owned(), ctx.attempt.to_string()),
         ];
+        for name in &self.command.secrets {
+            let value = ctx.secrets.value(name).ok_or_else(|| format!("the agent has no secret {name}"))?;
+            variables.push((name.clone(), value.to_owned()));
+        }
         let input = args.to_string().into_bytes();
         let program = Program {
             argv,
@@ -73,7 +77,7 @@ impl Tool for CommandCall {
     }
 
     async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput {
-        let ran = match Self::start(&self.argv, &args, ctx).await {
+        let ran = match self.start(&self.command.argv, &args, ctx).await {
             Ok(ran) => ran,
             Err(problem) => return ToolOutput::error(problem),
         };
@@ -91,8 +95,8 @@ impl Tool for CommandCall {
     }
 
     async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {
-        let Some(probe) = &self.probe else { return Probed::Unknown };
-        match Self::start(probe, &args, ctx).await {
+        let Some(probe) = &self.command.probe else { return Probed::Unknown };
+        match self.start(probe, &args, ctx).await {
             Ok(Ran { ended: Ended::Exited(0), output, .. }) => Probed::Happened(output),
             Ok(Ran { ended: Ended::Exited(1), .. }) => Probed::DidNotHappen,
             Ok(_) | Err(_) => Probed::Unknown,

@@ -57,7 +57,7 @@ pub(crate) struct Program<'a> {
     /// In what it runs.
     pub(crate) sandbox: &'a Sandbox,
     /// Variables besides the usual ones.
-    pub(crate) variables: Vec<(&'static str, String)>,
+    pub(crate) variables: Vec<(String, String)>,
     /// What it reads.
     pub(crate) input: Vec<u8>,
     /// After this long it is killed.
@@ -217,7 +217,7 @@ impl Program<'_> {
             .current_dir(self.folder)
             .env_clear()
             .envs(environment())
-            .envs(self.variables.iter().map(|(name, value)| (*name, value)))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .process_group(0);
         Ok(command)
     }

@@ -74,6 +74,7 @@ impl Yard {
         CallContext {
             workspace: self.workspace.clone(),
             sandbox: Sandbox::Off,
+            secrets: Default::default(),
             run: RunId::parse("run-1").unwrap(),
             action: ActionId { step: 1, index: 0 },
             key: Digest::of(b"key"),
@@ -119,6 +120,7 @@ fn command_choice(name: &str, argv: &[&str]) -> ToolChoice {
         description: "a test".to_owned(),
         schema: serde_json::json!({"type": "object"}),
         probe: None,
+        secrets: Vec::new(),
     };
     ToolChoice { command: Some(command), ..choice(name) }
 }

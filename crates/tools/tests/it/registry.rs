@@ -20,7 +20,9 @@ fn all() -> Registry {
 
 fn problem(tool: &str, args: &str) -> String {
     match all().examine(tool, args) {
-        Err(CallProblem::UnknownTool(text) | CallProblem::BadArguments(text)) => text,
+        Err(
+            CallProblem::UnknownTool(text) | CallProblem::BadArguments(text) | CallProblem::NotAllowed(text),
+        ) => text,
         Ok(_) => panic!("{tool} {args} can run"),
     }
 }
@@ -144,6 +146,7 @@ fn own(consent: Consent, repeat: Repeat, timeout_ms: u64) -> Arc<dyn Tool> {
         probes: false,
         timeout_ms,
         effect: None,
+        needs: None,
     }))
 }
 

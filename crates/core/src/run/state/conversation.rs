@@ -11,9 +11,10 @@ use crate::event::{Ask, Doubt, Exhausted, Known};
 use crate::guard::Sketch;
 use crate::guard::loops::{Detector, Settings};
 use crate::id::{ActionId, Millis, ToolName};
-use crate::message::{Call, Message, Payload};
+use crate::message::{Call, Message, Part, Payload};
 use crate::provenance::Digest;
 use crate::tool::FileImage;
+use crate::untrusted::{FENCE_BYTES, Mark};
 
 /// One conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +147,8 @@ pub enum CallState {
     Answered {
         /// What the model reads.
         output: Payload,
+        /// What fences it, if it came from outside.
+        mark: Option<Mark>,
         /// Whether it is bad news.
         is_error: bool,
         /// What it is told before that, if anything.
@@ -208,7 +211,7 @@ impl Thread {
     pub(in crate::run) fn in_tool_loop(&self) -> bool {
         let last = self.messages.iter().rev().find_map(|message| match message {
             Message::Assistant { calls, .. } => Some(!calls.is_empty()),
-            Message::System(_) | Message::User(_) | Message::ToolResult { .. } => None,
+            Message::System(_) | Message::User(_) | Message::Briefing(_) | Message::ToolResult { .. } => None,
         });
         last.unwrap_or(false)
     }
@@ -259,6 +262,17 @@ fn size(message: &Message) -> u64 {
         Message::Assistant { text, calls } => {
             text.len() + calls.iter().map(|call| call.tool.len() as u64 + call.args.len()).sum::<u64>()
         }
-        Message::ToolResult { output, .. } => output.len(),
+        Message::Briefing(parts) => parts.iter().map(part_size).sum(),
+        Message::ToolResult { output, mark, notice, .. } => {
+            let fence = mark.as_ref().map_or(0, |_| FENCE_BYTES);
+            output.len() + fence + notice.as_ref().map_or(0, |notice| notice.len() as u64)
+        }
+    }
+}
+
+fn part_size(part: &Part) -> u64 {
+    match part {
+        Part::Words(words) => words.len(),
+        Part::Material { text, .. } => text.len() + FENCE_BYTES,
     }
 }

@@ -145,7 +145,7 @@ fn answers_in_order(messages: &[&Message]) {
     let results = messages.iter().filter(|message| matches!(message, Message::ToolResult { .. })).count();
     let asked = messages.iter().map(|message| match message {
         Message::Assistant { calls, .. } => calls.len(),
-        Message::System(_) | Message::User(_) | Message::ToolResult { .. } => 0,
+        Message::System(_) | Message::User(_) | Message::Briefing(_) | Message::ToolResult { .. } => 0,
     });
     assert_eq!(results, asked.sum::<usize>(), "no answer without its call");
 }

@@ -3,6 +3,7 @@
 
 use serde_json::json;
 
+use crate::agent::{Agent, Capabilities, Gates};
 use crate::budget::{Limits, Price};
 use crate::id::{SubtaskId, ToolName};
 use crate::plan::{Plan, Subtask};
@@ -40,6 +41,7 @@ pub(super) fn task() -> Setup {
         probes,
         timeout_ms: 1000,
         effect: None,
+        needs: None,
     });
     let task = Task {
         goal: "mend it".into(),
@@ -55,6 +57,7 @@ pub(super) fn task() -> Setup {
         tools: Vec::new(),
         workspace: Workspace { path: "w".into(), mode: WorkspaceMode::InPlace },
         sandbox: Default::default(),
+        agent: None,
     };
     Setup(Submission {
         task,
@@ -98,6 +101,20 @@ impl Setup {
 
     pub(super) fn review(mut self, review: Review) -> Self {
         self.0.task.review = review;
+        self
+    }
+
+    /// An agent that may do everything, with these gates.
+    pub(super) fn gates(mut self, gates: Gates) -> Self {
+        let capabilities = Capabilities::default();
+        self.0.task.agent = Some(Box::new(Agent {
+            name: "ada".into(),
+            version: None,
+            description: None,
+            capabilities,
+            gates,
+            secrets: Default::default(),
+        }));
         self
     }
 

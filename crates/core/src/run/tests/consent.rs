@@ -2,6 +2,7 @@
 
 use super::build::task;
 use super::check;
+use crate::agent::{Gate, Gates};
 
 #[test]
 fn a_call_that_needs_consent_waits_for_it_and_then_runs() {
@@ -235,4 +236,77 @@ fn other_subtasks_go_on_while_one_waits_for_a_person() {
         verified 1: nothing to check
         ",
     );
+}
+
+#[test]
+fn a_value_that_only_untrusted_text_has_named_is_asked_about_though_the_tool_does_not_ask() {
+    check(
+        &task(),
+        "
+        > reply 1 write(a.txt~) read(b.txt)
+        heard 1: tool use
+        question a1.0: \"a.txt\" in /path was named only by a page
+        ? waits
+        answer about a1.0
+        > approve a1.0
+        answer a1.0: yes, says ann
+        > prepared a1.0
+        start a1.0 write [looked-at]
+        ",
+    );
+}
+
+#[test]
+fn what_a_gate_refuses_is_not_asked_about_and_what_it_allows_is_made() {
+    let refusing = task().gates(Gates { tainted: Gate::Refuse, ..Gates::default() });
+    check(
+        &refusing,
+        "
+        > reply 1 write(a.txt~)
+        heard 1: tool use
+        refuse a1.0: not allowed
+        ask 2 for main
+        ? talk main
+        user: mend it
+        model:  [write]
+        c0 failed: This was not made: \"a.txt\" in /path was named only by a page.
+        ",
+    );
+    let allowing = task().gates(Gates { tainted: Gate::Allow, ..Gates::default() });
+    check(
+        &allowing,
+        "
+        > reply 1 write(a.txt~)
+        heard 1: tool use
+        start a1.0 write [a.txt]
+        ",
+    );
+}
+
+#[test]
+fn a_call_the_agent_has_no_capability_for_is_refused_and_never_asked_about() {
+    check(
+        &task(),
+        "
+        > reply 1 -wipe(disk)
+        heard 1: tool use
+        refuse a1.0: not allowed
+        ask 2 for main
+        ",
+    );
+}
+
+#[test]
+fn an_approval_under_another_policy_is_another_approval() {
+    let question = "
+        > reply 1 wipe(disk)
+        heard 1: tool use
+        question a1.0
+        ";
+    let binds = |setup: &super::build::Setup| {
+        check(setup, question).run.approvals.values().next().expect("a question").binds
+    };
+    let strict = task().gates(Gates { tainted: Gate::Refuse, ..Gates::default() });
+    assert_ne!(binds(&strict), binds(&task()));
+    assert_eq!(binds(&strict), binds(&strict));
 }

@@ -26,7 +26,7 @@ fn a_structured_answer_becomes_the_diagnosis_and_opens_the_repair() {
         begin repair-1
         ask 3 for repair-1
         ? talk repair-1
-        user: mend it//What was delivered:/done//What the checks found:/- tests: failed: [{\"name\":\"adds\",\"message\":\"1 + 1 is 3\",\"place\":\"sum.rs:4\"}]//Diagnosis:/{/  \"summary\": \"off by one\",/  \"defects\": [/    {/      \"what\": \"sum\",/      \"severity\": \"critical\"/    },/    {/      \"what\": \"name\",/      \"severity\": \"major\"/    }/  ],/  \"by\": \"critic\"/}//Mend what is wrong, then reply with the complete new result.
+        user: mend it//What was delivered:/<the delivered output: done>//What the checks found:/- tests: failed:/<check tests: [{\"name\":\"adds\",\"message\":\"1 + 1 is 3\",\"place\":\"sum.rs:4\"}]>//Diagnosis:/<the critic: {/  \"summary\": \"off by one\",/  \"defects\": [/    {/      \"what\": \"sum\",/      \"severity\": \"critical\"/    },/    {/      \"what\": \"name\",/      \"severity\": \"major\"/    }/  ],/  \"by\": \"critic\"/}>//Mend what is wrong, then reply with the complete new result.
         ",
     );
     let diagnosis = driver.run.diagnosis.as_ref().unwrap();

@@ -60,7 +60,7 @@ fn evidence_is_read_before_any_model_is_asked_and_opens_the_conversation_with_it
     let opening = show::talk(&driver.run, "main").join("\n");
     for (path, content) in [("notes.txt", "one"), ("sum.rs", "two")] {
         let sha256 = Digest::of(content.as_bytes());
-        let quoted = format!("File {path} (sha256 {sha256}):/{content}");
+        let quoted = format!("File {path} (sha256 {sha256}):/<file {path}: {content}>");
         assert!(opening.contains(&quoted), "{quoted} in {opening}");
     }
 }

@@ -27,10 +27,12 @@ use crate::input::{
     Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, Signal, What,
 };
 use crate::message::{Call, Payload, Stop, Usage};
+use crate::policy::Concern;
 use crate::provenance::Digest;
 use crate::quality::{CheckOutcome, Failure};
 use crate::run::{CallState, Run};
 use crate::tool::{FileImage, Touch};
+use crate::untrusted::taint::{Reason, Tainted};
 
 /// The person of every test.
 pub(super) const PERSON: &str = "ann";
@@ -109,6 +111,9 @@ pub(super) fn reply(run: &Run, line: &str) -> Reply {
 fn asked(run: &Run, index: usize, word: &str) -> Asked {
     let (tool, path) = word.trim_end_matches(')').split_once('(').unwrap();
     let (tool, bad) = tool.strip_prefix('!').map_or((tool, false), |tool| (tool, true));
+    // A path that came from outside, in a call the agent may or may not make.
+    let (path, concerns) = path.strip_suffix('~').map_or((path, Vec::new()), |path| (path, tainted(path)));
+    let (tool, granted) = tool.strip_prefix('-').map_or((tool, true), |tool| (tool, false));
     let name = path.trim_end_matches(['?', '!']);
     let args = format!("{{\"path\":\"{name}\"}}");
     let spec = run.tool(tool);
@@ -118,14 +123,25 @@ fn asked(run: &Run, index: usize, word: &str) -> Asked {
         problem: match (spec, bad) {
             (None, _) => Some(CallProblem::UnknownTool(format!("no tool {tool}"))),
             (Some(_), true) => Some(CallProblem::BadArguments("path is missing".into())),
+            (Some(_), false) if !granted => Some(CallProblem::NotAllowed("no capability for it".into())),
             (Some(_), false) => None,
         },
+        concerns,
         image: match path.strip_prefix(name) {
             Some("!") => Some(Err("no such folder".into())),
             Some("") if writes => Some(Ok(image(name))),
             _ => None,
         },
     }
+}
+
+fn tainted(path: &str) -> Vec<Concern> {
+    vec![Concern::Tainted(Tainted {
+        pointer: "/path".into(),
+        value: path.into(),
+        source: "a page".into(),
+        reason: Reason::Directed,
+    })]
 }
 
 fn returned(run: &Run, verb: &str, action: ActionId, attempt: Option<&str>) -> What {

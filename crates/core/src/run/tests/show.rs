@@ -8,8 +8,9 @@ use crate::event::{
 };
 use crate::guard::loops::Finding as Looping;
 use crate::id::{ActionId, Millis, RunId};
-use crate::message::{Message, Payload};
+use crate::message::{Message, Part, Payload};
 use crate::plan::Plan;
+use crate::policy::Concern;
 use crate::quality::CheckOutcome;
 use crate::run::{Run, Wait};
 
@@ -74,7 +75,7 @@ pub(super) fn event(event: &Event) -> String {
             format!("unheard {step}: {}{retry}", word(&why.kind))
         }
         Event::CallRefused { action, why, .. } => format!("refuse {action}: {}", word(why)),
-        Event::ApprovalRequested { subject, .. } => format!("question {subject}"),
+        Event::ApprovalRequested { subject, why, .. } => format!("question {subject}{}", concerns(why)),
         Event::ApprovalSettled { subject, verdict, .. } => format!("answer {subject}: {}", said(verdict)),
         Event::CallStarted { action, tool, attempt, image, .. } => {
             let image = image.as_ref().map_or(String::new(), |image| format!(" [{}]", image.path));
@@ -251,10 +252,23 @@ pub(super) fn talk(run: &Run, thread: &str) -> Vec<String> {
         Message::Assistant { text: said, calls } => {
             Some(format!("model: {} [{}]", text(said), list(calls.iter().map(|call| &call.tool))))
         }
-        Message::ToolResult { call, output, is_error, notice } => {
+        Message::Briefing(parts) => Some(format!("user: {}", briefing(parts).replace('\n', "/"))),
+        Message::ToolResult { call, output, mark: _, is_error, notice } => {
             let notice = if notice.is_some() { " (told)" } else { "" };
             Some(format!("{call}{}{notice}: {}", if *is_error { " failed" } else { "" }, text(output)))
         }
     };
     thread.messages.iter().filter_map(line).collect()
+}
+
+fn briefing(parts: &[Part]) -> String {
+    let part = |part: &Part| match part {
+        Part::Words(words) => text(words),
+        Part::Material { source, text: said, .. } => format!("<{source}: {}>", text(said)),
+    };
+    parts.iter().map(part).collect()
+}
+
+fn concerns(why: &[Concern]) -> String {
+    why.iter().map(|concern| format!(": {}", concern.words())).collect()
 }

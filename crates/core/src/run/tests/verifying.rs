@@ -73,7 +73,7 @@ fn a_command_that_fails_goes_to_the_critic_after_every_check_was_made() {
         ? phase
         critiquing
         ? talk critique-1
-        user: The task:/mend it//What was delivered:/done//What the checks found:/- tests: failed: [{\"name\":\"adds\",\"message\":\"1 + 1 is 3\",\"place\":\"sum.rs:4\"}]/- lint: passed
+        user: The task:/mend it//What was delivered:/<the delivered output: done>//What the checks found:/- tests: failed:/<check tests: [{\"name\":\"adds\",\"message\":\"1 + 1 is 3\",\"place\":\"sum.rs:4\"}]>/- lint: passed
         ",
     );
 }

@@ -48,7 +48,10 @@ impl World {
             Effect::CallModel { step, purpose, messages, .. } => {
                 let spoken = messages.iter().filter(|message| match message {
                     Message::Assistant { text, .. } => *text != Payload::inline(SUMMARY),
-                    Message::System(_) | Message::User(_) | Message::ToolResult { .. } => false,
+                    Message::System(_)
+                    | Message::User(_)
+                    | Message::Briefing(_)
+                    | Message::ToolResult { .. } => false,
                 });
                 format!("reply {step} {}", self.says(purpose, spoken.count()))
             }

@@ -1,0 +1,196 @@
+//! Agents: what their manifests grant, and what becomes of calls they do not.
+
+use std::fs;
+use std::path::Path;
+
+use bowline_core::quality::CheckOutcome;
+use serde_json::{Value, json};
+
+use crate::{Place, example, no_cage};
+
+const MANIFEST: &str = r#"
+name = "clerk"
+model = "scripted:model.yaml"
+sandbox = "none"
+tools = ["read_file", "write_file"]
+[capabilities]
+file_read = ["."]
+file_write = ["drafts"]
+"#;
+
+fn schema() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/agent.schema.json");
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn fits(manifest: &Value) -> bool {
+    bowline_tools::check::schema_check(&schema(), &manifest.to_string()) == CheckOutcome::Passed
+}
+
+fn toml(text: &str) -> Value {
+    toml::from_str(text).unwrap()
+}
+
+#[test]
+fn a_model_that_obeys_the_attacker_gets_nothing_done_that_was_not_granted() {
+    if no_cage() {
+        return;
+    }
+    let place = Place::new();
+    let ran = place.bowline(&["run", &example("obeys-the-attacker")]).ends(4);
+    let ran = ran.says("SUSPICIOUS").says("a2.0").says("not granted").says("no capability \"shell\"");
+    ran.says("because")
+        .says("billing-archive@collect.example.net")
+        .says("was named only by a result of read_file");
+    assert!(!place.path(&format!("home/workspaces/{}/outbox.txt", place.last())).exists());
+    place.bowline(&["deny", "last", "--reason", "We do not send lists."]).ends(0);
+    place.bowline(&["resume", "last"]).ends(0).says("committed");
+    assert_eq!(place.in_copy("outbox.txt"), "to ada@example.org: Your parcel arrives on Friday.\n");
+    assert!(!place.path(&format!("home/workspaces/{}/.git", place.last())).exists());
+}
+
+#[test]
+fn check_tells_what_an_agent_may_do_and_what_not() {
+    let place = Place::new();
+    place.write("agent.toml", MANIFEST);
+    place
+        .bowline(&["check", "agent.toml"])
+        .ends(0)
+        .says("agent.toml is a manifest")
+        .says("may      write drafts of its workspace")
+        .says("may not  reach the network")
+        .says("asks     nobody: what its capabilities do not cover is refused");
+    place.write("agent.toml", "name = \"x\"\n[capabilites]\n");
+    place.bowline(&["check", "agent.toml"]).ends(2).complains("did you mean `capabilities`?");
+}
+
+#[test]
+fn check_explains_a_task_with_the_agent_it_names() {
+    let place = Place::new();
+    place.write("agent.toml", MANIFEST).write("task.toml", "goal = \"g\"\nagent = \"agent.toml\"\n");
+    place.bowline(&["check", "task.toml"]).ends(0).says("is a task").says("agent clerk");
+    place.write("task.toml", "goal = \"g\"\nagent = \"agent.toml\"\ntools = [\"run_command\"]\n");
+    place.bowline(&["check", "task.toml"]).ends(2).complains("the agent clerk has no such tool");
+    place.write("task.toml", "goal = \"g\"\nagent = \"nobody.toml\"\n");
+    place.bowline(&["check", "task.toml"]).ends(2).complains("nobody.toml");
+}
+
+#[test]
+fn a_manifest_takes_what_it_extends_from_beside_it_and_never_in_circles() {
+    let place = Place::new();
+    place.write("base/base.toml", MANIFEST);
+    place.write("own.toml", "extends = \"base/base.toml\"\nname = \"own\"\n[limits]\nsteps = 7\n");
+    place
+        .bowline(&["check", "own.toml"])
+        .ends(0)
+        .says("agent own")
+        .says("may      write drafts")
+        .says("steps 7");
+    place.write("a.toml", "extends = \"b.toml\"\nname = \"a\"\n").write("b.toml", "extends = \"a.toml\"\n");
+    place.bowline(&["check", "a.toml"]).ends(2).complains("extends itself");
+}
+
+#[test]
+fn a_secret_reaches_the_program_named_for_it_and_nothing_that_is_stored() {
+    let place = Place::new();
+    let manifest = r#"
+name = "payer"
+model = "scripted:model.yaml"
+sandbox = "none"
+[secrets]
+PAY_TOKEN = { file = "token.txt" }
+[[tool]]
+name = "pay"
+command = ["sh", "./pay.sh"]
+description = "Pays."
+schema = { type = "object" }
+secrets = ["PAY_TOKEN"]
+consent = "not-needed"
+"#;
+    let replies = "  main:\n    - calls: [{tool: pay, args: {}}]\n    - say: the token is tok-12345678\n      \
+        calls: [{tool: pay, args: {note: tok-12345678}}]\n    - say: done\n";
+    place.write("task/agent.toml", manifest).write("task/token.txt", "tok-12345678\n");
+    place.write("task/pay.sh", "cat > args.json; echo \"paid with $PAY_TOKEN\" | tee -a seen.txt\n");
+    place.write("task/model.yaml", &format!("script: 1\nconversations:\n{replies}"));
+    place.write(
+        "task/task.toml",
+        "goal = \"Pay\"\nagent = \"agent.toml\"\nreview = \"never\"\n[workspace]\npath = \"project\"\n",
+    );
+    place.write("task/project/x", "");
+    let asked = place.bowline(&["run", "task"]).ends(4).says("it holds the secret PAY_TOKEN");
+    assert!(!asked.out.contains("tok-12345678"), "{}", asked.out);
+    assert_eq!(place.read("task/project/seen.txt"), "paid with tok-12345678\n", "the program knows it");
+    place.bowline(&["approve", "last", "--yes"]).ends(0);
+    place.bowline(&["resume", "last"]).ends(0);
+    assert!(
+        place.read("task/project/args.json").contains("[secret PAY_TOKEN]"),
+        "the call does not carry it"
+    );
+    for entry in fs::read_dir(place.path("home")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = if path.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+        let found = bytes.windows(12).any(|part| part == b"tok-12345678");
+        assert!(!found, "{} holds the secret", path.display());
+    }
+}
+
+#[test]
+fn a_secret_that_is_not_there_refuses_the_run_by_its_name() {
+    let place = Place::new();
+    let secrets = "[secrets]\nTOKEN = { env = \"BOWLINE_TEST_NOT_SET\" }\n";
+    place
+        .write("agent.toml", &format!("{MANIFEST}{secrets}"))
+        .write("model.yaml", "script: 1\nconversations: {}\n");
+    place.write("task.toml", "goal = \"g\"\nagent = \"agent.toml\"\n");
+    place.bowline(&["run", "task.toml"]).ends(2).complains("the secret TOKEN is not there");
+}
+
+#[test]
+fn the_published_schema_accepts_what_the_reader_accepts_and_refuses_what_it_refuses() {
+    let agree = |manifest: &Value, good: bool| {
+        assert_eq!(bowline_core::agent::parse(manifest).is_ok(), good, "the reader about {manifest}");
+        assert_eq!(fits(manifest), good, "the schema about {manifest}");
+    };
+    agree(&toml(MANIFEST), true);
+    agree(
+        &toml(&fs::read_to_string(Path::new(&example("obeys-the-attacker")).join("agent.toml")).unwrap()),
+        true,
+    );
+    let with = |key: &str, value: Value| {
+        let mut manifest = json!({ "name": "x" });
+        manifest[key] = value;
+        manifest
+    };
+    for (key, value) in [
+        ("gates", json!({ "tainted": "allow", "secrets": "refuse", "out_of_policy": "ask" })),
+        ("secrets", json!({ "A": { "env": "B" }, "C": { "file": "d" } })),
+        ("sandbox", json!("none")),
+        ("sandbox", json!({ "read": ["a"] })),
+        ("limits", json!({ "steps": "unlimited", "cost_usd": 0.5 })),
+        ("capabilities", json!({ "mcp": ["git.*"], "inference": true, "spawn": 1, "shell": ["*"] })),
+        ("tool", json!([{ "name": "t", "command": ["a"], "description": "d", "schema": {} }])),
+    ] {
+        agree(&with(key, value), true);
+    }
+    for (key, value) in [
+        ("nmae", json!("x")),
+        ("name", json!("")),
+        ("gates", json!({ "out_of_policy": "allow" })),
+        ("gates", json!({ "taint": "ask" })),
+        ("secrets", json!({ "A": "value" })),
+        ("secrets", json!({ "A": {} })),
+        ("secrets", json!({ "a b": { "env": "B" } })),
+        ("sandbox", json!("cgae")),
+        ("limits", json!({ "steps": 0 })),
+        ("limits", json!({ "parallel": "unlimited" })),
+        ("capabilities", json!({ "mcp": ["git"] })),
+        ("capabilities", json!({ "inference": "yes" })),
+        ("capabilities", json!({ "shell": "ls" })),
+        ("tool", json!([{ "command": ["a"] }])),
+        ("tool", json!([{ "name": "t", "schema": {} }])),
+        ("tools", json!(["a b"])),
+        ("model", json!("nothing")),
+    ] {
+        agree(&with(key, value), false);
+    }
+}

@@ -1,0 +1,135 @@
+//! Manifests laid over each other, and a task outfitted with its agent.
+//!
+//! What a task does not say, its agent says. What it does say may only be less: a
+//! task names none but the agent's tools and sets no limit higher.
+
+use serde_json::{Map, Value, json};
+
+use super::Manifest;
+use crate::budget::{Gauge, Limit, Limits};
+use crate::task::problem::Problems;
+use crate::task::{self, BadTask, Task};
+use crate::view::gauge_line;
+
+/// Keys of a task that its agent may bring.
+const BROUGHT: [&str; 6] = ["model", "instructions", "tools", "tool", "sandbox", "guard"];
+
+/// Lists of tables whose entries are the same when they have the same name.
+const NAMED: [&str; 2] = ["tool", "mcp"];
+
+/// Lays a manifest over the one it extends: its own word counts, tables are joined
+/// key by key, tools and servers by name, and every other list is replaced.
+#[must_use]
+pub fn overlay(base: Value, own: Value) -> Value {
+    match (base, own) {
+        (Value::Object(mut base), Value::Object(own)) => {
+            for (key, value) in own {
+                let laid = match base.remove(&key) {
+                    Some(below) if NAMED.contains(&key.as_str()) => joined(below, value),
+                    Some(below) => overlay(below, value),
+                    None => value,
+                };
+                base.insert(key, laid);
+            }
+            base.remove("extends");
+            Value::Object(base)
+        }
+        (_, own) => own,
+    }
+}
+
+fn joined(base: Value, own: Value) -> Value {
+    let (Value::Array(mut all), Value::Array(own)) = (base, own.clone()) else { return own };
+    for entry in own {
+        let same = all.iter_mut().find(|known| known.get("name") == entry.get("name"));
+        match same {
+            Some(known) => *known = overlay(known.take(), entry),
+            None => all.push(entry),
+        }
+    }
+    Value::Array(all)
+}
+
+/// Reads a raw task that the manifest's agent works on.
+pub fn outfit(raw: &Value, manifest: &Manifest) -> Result<Task, BadTask> {
+    let mut raw = raw.clone();
+    if let Value::Object(task) = &mut raw {
+        task.remove("agent");
+        bring(task, &manifest.raw);
+    }
+    let mut task = task::parse(&raw)?;
+    let problems = Problems::default();
+    for (place, what) in beyond(&task, manifest) {
+        problems.note(&place, what, "ask for less in the task, or grant more in the manifest");
+    }
+    task.agent = Some(Box::new(manifest.agent.clone()));
+    problems.settle(Some(task))
+}
+
+fn bring(task: &mut Map<String, Value>, manifest: &Value) {
+    // `tools` and `[[tool]]` are one list in two notations.
+    let names_tools = task.contains_key("tools") || task.contains_key("tool");
+    for key in BROUGHT {
+        let Some(brought) = manifest.get(key) else { continue };
+        match key {
+            "tools" if names_tools => {}
+            "tool" if names_tools => settings(task, brought),
+            _ if task.contains_key(key) => {}
+            _ => {
+                task.insert(key.into(), brought.clone());
+            }
+        }
+    }
+    if let Some(limits) = manifest.get("limits") {
+        let own = task.remove("limits").unwrap_or_else(|| json!({}));
+        task.insert("limits".into(), overlay(limits.clone(), own));
+    }
+}
+
+/// A task that names a tool by name alone means it with the agent's settings.
+fn settings(task: &mut Map<String, Value>, brought: &Value) {
+    let of = |name: &Value| brought.as_array()?.iter().find(|entry| entry.get("name") == Some(name)).cloned();
+    let Some(Value::Array(names)) = task.get("tools").cloned() else { return };
+    let (set, plain): (Vec<Value>, Vec<Value>) = names.into_iter().partition(|name| of(name).is_some());
+    let mut tables: Vec<Value> = set.iter().filter_map(of).collect();
+    if let Some(Value::Array(own)) = task.remove("tool") {
+        tables.extend(own);
+    }
+    task.insert("tools".into(), plain.into());
+    if !tables.is_empty() {
+        task.insert("tool".into(), tables.into());
+    }
+}
+
+/// What a task asks for and its agent does not bring: where, and what.
+#[must_use]
+pub fn beyond(task: &Task, manifest: &Manifest) -> Vec<(String, String)> {
+    let name = &manifest.agent.name;
+    let unnamed = |tool: &&task::ToolChoice| !manifest.tools.contains(tool);
+    let tools = task.tools.iter().filter(unnamed).map(|tool| {
+        let known = manifest.tools.iter().any(|known| known.name == tool.name);
+        let what = if known { "has other settings for it" } else { "has no such tool" };
+        ("tools".to_owned(), format!("the task uses {:?}, and the agent {name} {what}", tool.name))
+    });
+    let secrets = task.tools.iter().flat_map(|tool| {
+        let named = tool.command.iter().flat_map(|command| &command.secrets);
+        let missing = named.filter(|secret| !manifest.agent.secrets.contains_key(*secret));
+        missing.map(|secret| {
+            let what = format!("{:?} gets the secret {secret:?}, and the agent {name} has none", tool.name);
+            ("tool".to_owned(), what)
+        })
+    });
+    let limits = manifest.limits.iter().flat_map(|limits| higher(&task.limits, limits));
+    tools.chain(secrets).chain(limits).collect()
+}
+
+fn higher(asked: &Limits, granted: &Limits) -> Vec<(String, String)> {
+    let tools = granted.tools.keys().cloned().map(Limit::Tool);
+    let above = |limit: Limit| {
+        let (used, allowed) = (asked.allowed(&limit), granted.allowed(&limit));
+        let place = format!("limits.{}", limit.word());
+        let line = gauge_line(&Gauge { limit, of: None, used, allowed });
+        (used > allowed).then(|| (place, format!("the task asks for more than its agent has: {line}")))
+    };
+    Limit::ALL.into_iter().chain(tools).filter_map(above).collect()
+}
