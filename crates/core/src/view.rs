@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Gauge, Limit, Spend, amount};
 use crate::event::{
-    Ask, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement, Subject,
-    Verdict,
+    Ask, Confinement, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement,
+    Subject, Verdict,
 };
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
@@ -259,8 +259,8 @@ impl Provenance {
                 attempts: *attempt,
                 outcome: None,
                 output: None,
-                file: image.as_ref().map(|image| image.path.clone()),
-                file_sha256: image.as_ref().map(|image| image.after),
+                file: image.as_ref().map(|image| image.result().0.to_owned()),
+                file_sha256: image.as_ref().and_then(|image| image.result().1),
             });
         }
         if let Event::CallFinished { action, outcome, output, .. } = event
@@ -289,7 +289,13 @@ impl Provenance {
 pub fn line(event: &Event) -> String {
     match event {
         Event::Submitted(submission) => format!("submitted: {}", first_line(&submission.task.goal)),
-        Event::Claimed { epoch, worker } => format!("claimed by {worker}, epoch {epoch}"),
+        Event::Claimed { epoch, worker, programs } => {
+            let programs = match programs {
+                None | Some(Confinement::Caged) => "",
+                Some(Confinement::Uncaged) => ", programs run without a cage",
+            };
+            format!("claimed by {worker}, epoch {epoch}{programs}")
+        }
         Event::Planned { plan, .. } => match plan.subtasks() {
             [_] => "planned: one sub-task".into(),
             several => format!("planned: {} sub-tasks", several.len()),

@@ -55,6 +55,8 @@ pub(super) fn task() -> Setup {
         tools: Vec::new(),
         workspace: Workspace { path: "w".into(), mode: WorkspaceMode::InPlace },
         sandbox: Default::default(),
+        network: Default::default(),
+        privacy: Default::default(),
     };
     Setup(Submission {
         task,

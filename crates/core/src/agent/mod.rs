@@ -1,0 +1,3 @@
+//! What an agent is and what it may do.
+
+pub mod privacy;
