@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bowline_core::append_list::AppendList;
 use bowline_core::effect::Effect;
-use bowline_core::event::{Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
+use bowline_core::event::{Confinement, Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
 use bowline_core::guard::OutputTrace;
 use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
@@ -20,7 +20,8 @@ use bowline_core::untrusted::suspicion::suspicion;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
-    CallContext, OUTPUT_MAX, Probed, Registry, Sandbox, Workspace, cap_output, check, evidence, restore,
+    CallContext, OUTPUT_MAX, Probed, Reach, Registry, Sandbox, Workspace, cap_output, check, evidence,
+    restore,
 };
 
 use crate::clock::Clock;
@@ -63,6 +64,9 @@ pub(crate) struct Hands {
     pub(crate) registry: Arc<Registry>,
     pub(crate) workspace: Workspace,
     pub(crate) sandbox: Sandbox,
+    pub(crate) reach: Reach,
+    /// In what programs run; `None` if the run has none.
+    pub(crate) programs: Option<Confinement>,
     pub(crate) results: Option<std::path::PathBuf>,
     pub(crate) texts: Texts,
     pub(crate) clock: Arc<dyn Clock>,
@@ -163,6 +167,7 @@ impl Hands {
         CallContext {
             workspace: self.workspace.clone(),
             sandbox: self.sandbox.clone(),
+            reach: self.reach.clone(),
             run: self.run.clone(),
             action,
             key: Digest::ZERO,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Tool;
 use crate::arguments;
-use crate::files::BuiltIn;
+use crate::built_in::BuiltIn;
 use crate::program::{CommandCall, command_spec};
 use crate::rules::{Rules, Setting, UnderRules};
 use crate::schema::{Misfit, Schema};

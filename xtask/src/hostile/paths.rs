@@ -17,7 +17,7 @@ use bowline_core::id::{ActionId, RunId};
 use bowline_core::input::Returned;
 use bowline_core::provenance::Digest;
 use bowline_core::task::ToolChoice;
-use bowline_tools::{CallContext, FILE_BYTES_MAX, PathError, Registry, Sandbox, Workspace};
+use bowline_tools::{CallContext, FILE_BYTES_MAX, PathError, Reach, Registry, Sandbox, Workspace};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -187,6 +187,7 @@ impl Hands {
         let ctx = CallContext {
             workspace: self.workspace.clone(),
             sandbox: Sandbox::Off,
+            reach: Reach::nothing(),
             run: RunId::parse("hostile")?,
             action: ActionId { step: 1, index: 0 },
             key: Digest::of(b"hostile"),

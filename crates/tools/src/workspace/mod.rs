@@ -31,7 +31,7 @@ pub use copy::{COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, copy_tree};
 pub use error::{BadWorkspace, PathError};
 pub(crate) use protect::is_private;
 pub(crate) use walk::{Found, Kind, Walk};
-pub(crate) use write::{Current, MissingParents, TempName};
+pub(crate) use write::{Current, MissingParents, Place, TempName};
 
 /// The largest file that is read or written, in bytes.
 pub const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
