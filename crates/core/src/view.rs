@@ -14,7 +14,7 @@ use crate::event::{
     Subject, Verdict,
 };
 use crate::guard::loops;
-use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
+use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
 use crate::message::Payload;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::{CheckOutcome, Diagnosis};
@@ -282,6 +282,14 @@ impl Provenance {
     }
 }
 
+fn claimed(epoch: u64, worker: &WorkerId, programs: Option<Confinement>) -> String {
+    let programs = match programs {
+        None | Some(Confinement::Caged) => "",
+        Some(Confinement::Uncaged) => ", programs run without a cage",
+    };
+    format!("claimed by {worker}, epoch {epoch}{programs}")
+}
+
 /// One line about an event, for people. Texts are left out; names, numbers and
 /// reasons stay.
 #[must_use]
@@ -289,13 +297,7 @@ impl Provenance {
 pub fn line(event: &Event) -> String {
     match event {
         Event::Submitted(submission) => format!("submitted: {}", first_line(&submission.task.goal)),
-        Event::Claimed { epoch, worker, programs } => {
-            let programs = match programs {
-                None | Some(Confinement::Caged) => "",
-                Some(Confinement::Uncaged) => ", programs run without a cage",
-            };
-            format!("claimed by {worker}, epoch {epoch}{programs}")
-        }
+        Event::Claimed { epoch, worker, programs } => claimed(*epoch, worker, *programs),
         Event::Planned { plan, .. } => match plan.subtasks() {
             [_] => "planned: one sub-task".into(),
             several => format!("planned: {} sub-tasks", several.len()),

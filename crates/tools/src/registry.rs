@@ -232,7 +232,8 @@ fn chosen(choice: &ToolChoice, rules: Rules<'_>) -> Result<Arc<dyn Tool>, BadToo
         })?;
         return Ok(built_in.tool(rules.of_built_in(built_in.spec(name), choice)?));
     };
-    if built_in.is_some() {
+    // A run that is under way was submitted before the name was taken.
+    if built_in.is_some() && matches!(rules, Rules::Chosen) {
         return Err(BadTools::Shadows { name });
     }
     if command.argv.is_empty() {

@@ -62,14 +62,17 @@ async fn a_file_is_waited_for_until_it_is_there_changes_or_goes() {
     assert!(wait(json!({"file": "a", "contains": "two"})).await.text.starts_with("a exists, after"));
     let late = wait(json!({"file": "a", "until": "changes", "max_seconds": 0.1})).await;
     assert!(late.how == ERROR && late.text.contains("has not changed"), "{}", late.text);
-    let (changed, ()) = tokio::join!(
-        wait(json!({"file": "a", "until": "changes", "every_seconds": 0.5, "max_seconds": 60})),
-        async {
-            // After its first look: the two take turns on one thread.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            yard.write("a", "three");
+    // It changes all the time, so it differs at any two looks.
+    let changing = async {
+        for number in 0.. {
+            yard.write("a", format!("{number}"));
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
-    );
+    };
+    let changed = tokio::select! {
+        changed = wait(json!({"file": "a", "until": "changes", "every_seconds": 0.5, "max_seconds": 60})) => changed,
+        () = changing => panic!("it never ends"),
+    };
     assert_eq!(changed.how, OK, "{}", changed.text);
     assert_eq!(wait(json!({"file": "b/c", "until": "gone"})).await.how, OK);
     for (args, said) in [
