@@ -1,4 +1,4 @@
-//! `cargo xtask hostile DIR`: builds the runners of the hostile sets and lets
+//! `cargo xtask hostile DIR [--rounds N]`: builds the runners of the hostile sets and lets
 //! them at the cases in a folder.
 //!
 //! The runners (`hostile/main.rs`) need the crates they attack, which xtask does
@@ -11,13 +11,17 @@ use anyhow::{Context, Result, bail};
 
 use crate::metadata::cargo;
 
-/// Runs every set found in the folder; fails when a case does.
-pub fn run(root: &Path, folder: &str) -> Result<()> {
+/// Runs every set found in the folder, with options that are the runners' to read;
+/// fails when a case does.
+pub fn run(root: &Path, folder: &str, options: &[String]) -> Result<()> {
     let folder =
         Path::new(folder).canonicalize().with_context(|| format!("there is no folder {folder:?}"))?;
     let mut command = Command::new(cargo());
     command.current_dir(root);
-    command.args(["run", "--quiet", "--locked", "-p", "xtask", "--example", "hostile", "--"]).arg(folder);
+    command
+        .args(["run", "--quiet", "--locked", "-p", "xtask", "--example", "hostile", "--"])
+        .arg(folder)
+        .args(options);
     let status = command.status().context("cannot start cargo")?;
     if !status.success() {
         bail!("the hostile sets ended with {status}");

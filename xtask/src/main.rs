@@ -16,7 +16,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   licences      every dependency has a permissive licence
   kill [ARG…]   SIGKILL for the real program, resume, proof (--count N, --seed S)
   sim [ARG…]    the engine in simulated worlds (--seeds N, --seed S), or with --bugs in it
-  hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR
+  hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR (--rounds N of its races)
   mutants [ARG…] breaks core::guard in small ways; a test must notice (--shard K/N, --tests NAME, FILE…)
   bench [ARG…]  what Bowline costs, against the bare disk and a peer (--quick: half a minute)";
 
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         ("licences", []) => ci::rule(&root, licences::run).map(|()| true),
         ("kill", words) => kill::run(&root, words).map(|()| true),
         ("sim", words) => sim::run(&root, words).map(|()| true),
-        ("hostile", [folder]) => hostile::run(&root, folder).map(|()| true),
+        ("hostile", [folder, options @ ..]) => hostile::run(&root, folder, options).map(|()| true),
         ("mutants", words) => mutants::run(&root, words).map(|()| true),
         ("bench", args) => xtask::bench::run(&root, args).map(|()| true),
         _ => Ok(false),

@@ -34,6 +34,9 @@ const PROXY_PORT: u16 = 3128;
 /// Before every ordinary process.
 const FOREMOST: i32 = -20;
 
+/// Bubblewrap tells its options in no time.
+const HELP_MAX: Duration = Duration::from_secs(10);
+
 /// A trial run that takes longer has failed.
 const TRIAL_MAX: Duration = Duration::from_secs(20);
 
@@ -123,7 +126,7 @@ impl Cage {
     pub fn find_on(path: &OsStr, launcher: Launcher) -> Result<Self, Missing> {
         let filter = filter::program().ok_or(Missing::Processor)?;
         let bubblewrap = search(path).ok_or(Missing::Bubblewrap)?;
-        let lacks = lacking(&bubblewrap)?;
+        let lacks = lacking(&bubblewrap, HELP_MAX)?;
         if !lacks.is_empty() {
             return Err(Missing::Outdated { path: bubblewrap, lacks });
         }
@@ -257,10 +260,12 @@ fn search(path: &OsStr) -> Option<PathBuf> {
     folders.map(|folder| folder.join("bwrap")).find(runs)
 }
 
-fn lacking(bubblewrap: &Path) -> Result<Vec<&'static str>, Missing> {
-    let asked = Command::new(bubblewrap).arg("--help").env_clear().stdin(Stdio::null()).output();
-    let asked = asked.map_err(|source| Missing::Unusable { path: bubblewrap.to_owned(), source })?;
-    let help = String::from_utf8_lossy(&asked.stdout);
+fn lacking(bubblewrap: &Path, within: Duration) -> Result<Vec<&'static str>, Missing> {
+    let mut help = Command::new(bubblewrap);
+    help.arg("--help").env_clear().process_group(0);
+    let said = run::said_within(help, within);
+    let said = said.map_err(|source| Missing::Unusable { path: bubblewrap.to_owned(), source })?;
+    let help = String::from_utf8_lossy(&said);
     let knows = |option: &str| help.split_whitespace().any(|word| word == option);
     Ok(OPTIONS.into_iter().filter(|option| !knows(option)).collect())
 }
@@ -392,4 +397,35 @@ pub(crate) fn close_all_on_exec() -> io::Result<()> {
     let done =
         unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(folder: &Path, text: &str) -> PathBuf {
+        let path = folder.join("bwrap");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_bubblewrap_that_never_answers_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let silent = script(folder.path(), "#!/bin/sh\nsleep 600\n");
+        let missing = lacking(&silent, Duration::from_millis(200)).unwrap_err();
+        assert!(
+            matches!(&missing, Missing::Unusable { source, .. } if source.kind() == io::ErrorKind::TimedOut)
+        );
+        assert!(missing.may_pass(), "a busy machine is no machine without a cage");
+    }
+
+    #[test]
+    fn an_old_bubblewrap_is_told_what_it_lacks() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = script(folder.path(), "#!/bin/sh\necho '--size --cap-drop'\n");
+        let lacks = lacking(&old, Duration::from_secs(20)).unwrap();
+        assert_eq!(lacks, ["--disable-userns", "--bind-fd", "--ro-bind-fd", "--as-pid-1"]);
+    }
 }

@@ -55,6 +55,23 @@ pub enum Missing {
 }
 
 impl Missing {
+    /// Whether it may be otherwise the next time: the machine was short of something,
+    /// or what happened is not understood. Only the rest is a machine without a cage.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        let short = ["temporarily unavailable", "Cannot allocate memory", "Too many open files"];
+        match self {
+            Self::Bubblewrap | Self::Outdated { .. } | Self::Landlock { .. } | Self::Processor => false,
+            Self::Namespaces { said } | Self::Filter { said } => {
+                short.iter().any(|words| said.contains(words))
+            }
+            Self::Unusable { source, .. } => {
+                !matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+            }
+            Self::Trial { .. } => true,
+        }
+    }
+
     /// What the person at the machine can do.
     #[must_use]
     pub fn remedy(&self) -> &'static str {

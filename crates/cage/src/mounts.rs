@@ -25,7 +25,7 @@ pub(crate) const LAUNCHER: &str = "/run/bowline/launch";
 pub(crate) const PROXY: &str = "/run/bowline/proxy";
 
 /// Paths a grant may name, all lists together.
-const ENTRIES_MAX: usize = 256;
+const ENTRIES_MAX: usize = 512;
 
 /// Programs and libraries, where distributions keep them.
 const SYSTEM: [&str; 9] =
@@ -322,8 +322,10 @@ impl Layout {
                 // A folder on the way is mounted over itself: a mount point cannot be
                 // renamed, so the protected path keeps its name.
                 Ok(file) => {
-                    let file = self.keep(file);
-                    self.surfaces.entry(whole).or_insert(Surface::Write(file));
+                    if !self.surfaces.contains_key(&whole) {
+                        let file = self.keep(file);
+                        self.surfaces.insert(whole, Surface::Write(file));
+                    }
                 }
                 Err(Errno::NOENT) => return self.stand_in(root, &parent, name, whole),
                 Err(Errno::LOOP) => return Err(Refused::ProtectedLink { path: whole }),

@@ -17,6 +17,9 @@ pub enum Report {
     Refused(String),
     /// The walls stand, but the program could not be started.
     NoProgram(String),
+    /// The walls stand and the program was about to be started. Nobody knows whether
+    /// it was: the launcher ended before it could tell.
+    Starting,
     /// The command was started.
     Started,
     /// It was started and ended for using up too much.
@@ -62,6 +65,7 @@ impl Report {
             Self::NoCage => String::new(),
             Self::Refused(why) => format!("refused {}\n", flat(why)),
             Self::NoProgram(why) => format!("no-program {}\n", flat(why)),
+            Self::Starting => "starting\n".to_owned(),
             Self::Started => "started\n".to_owned(),
             Self::Exceeded(limit) => format!("exceeded {}\n", limit.word()),
         }
@@ -74,6 +78,7 @@ impl Report {
             match word {
                 "refused" => Some(Self::Refused(rest.to_owned())),
                 "no-program" => Some(Self::NoProgram(rest.to_owned())),
+                "starting" => Some(Self::Starting),
                 "started" => Some(Self::Started),
                 "exceeded" => {
                     let limits = [Limit::Processes, Limit::Memory, Limit::Disk];
@@ -117,6 +122,7 @@ mod tests {
         let all = [
             Report::Refused("no\nLandlock".into()),
             Report::NoProgram("x".into()),
+            Report::Starting,
             Report::Started,
             Report::Exceeded(Limit::Processes),
             Report::Exceeded(Limit::Memory),

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -81,6 +81,26 @@ impl Caged {
             Err(RecvTimeoutError::Disconnected) => ended(status),
         };
         Ok(Ran { ended, report: self.hold.report(), output, errors })
+    }
+}
+
+/// What a program prints on its standard output, if it ends within this time.
+pub(crate) fn said_within(mut command: Command, within: Duration) -> io::Result<Vec<u8>> {
+    const SAID_MAX: usize = 256 * 1024;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let stdout = child.stdout.take();
+    let (ended, ends) = sync_channel::<()>(2);
+    let reading = std::thread::spawn(move || take(stdout, SAID_MAX, &ended));
+    let stop = ends.recv_timeout(within);
+    if !matches!(stop, Err(RecvTimeoutError::Disconnected)) {
+        kill_group(&child);
+    }
+    let said = reading.join().unwrap_or_default();
+    child.wait()?;
+    match stop {
+        Err(RecvTimeoutError::Disconnected) => Ok(said),
+        Ok(()) | Err(RecvTimeoutError::Timeout) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 

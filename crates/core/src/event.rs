@@ -31,6 +31,16 @@ pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, S
 /// Version of every phase contract below. Additive changes keep it.
 pub const CONTRACT: u16 = 1;
 
+/// In what the programs of a run run while a worker has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confinement {
+    /// In a cage.
+    Caged,
+    /// In nothing: they may do what the worker may do.
+    Uncaged,
+}
+
 /// A durable fact. The order of variants is the order of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -43,6 +53,9 @@ pub enum Event {
         epoch: u64,
         /// Who took it.
         worker: WorkerId,
+        /// In what its programs run there; `None` where it has none, or nobody noted it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        programs: Option<Confinement>,
     },
     /// Planning is over.
     Planned {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Allowance;
-use crate::event::{Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
+use crate::event::{Confinement, Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
 use crate::guard::OutputTrace;
 use crate::id::{ActionId, Millis, WorkerId};
 use crate::message::{Call, Payload, Stop, Usage};
@@ -43,6 +43,8 @@ pub enum What {
         epoch: u64,
         /// Who.
         worker: WorkerId,
+        /// In what programs run here; `None` if the run has none.
+        programs: Option<Confinement>,
     },
     /// Time passed; something may have fallen due.
     Tick,

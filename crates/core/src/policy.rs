@@ -11,7 +11,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::{Agent, Gate, Gates, McpGrant};
+use crate::agent::{Agent, Gate, Gates, McpGrant, Paths};
 use crate::tool::{Need, ToolSpec, Touch};
 use crate::untrusted::taint::Tainted;
 
@@ -67,47 +67,44 @@ pub fn objection(agent: &Agent, spec: &ToolSpec, args: &Value) -> Option<Objecti
             agent.name, spec.name
         )))
     };
-    let beyond = |message: String| Some(Objection::Beyond(message));
+    let network = || if held.network.is_empty() { lacks("network") } else { None };
     match spec.needs.as_ref()? {
-        Need::FileRead if held.file_read.0.is_empty() => lacks("file_read"),
-        Need::FileWrite if held.file_write.0.is_empty() => lacks("file_write"),
-        Need::FileRead | Need::FileWrite => {
-            let (capability, paths) = match spec.needs {
-                Some(Need::FileWrite) => ("file_write", &held.file_write),
-                _ => ("file_read", &held.file_read),
-            };
-            let path = paths_of(args).into_iter().find(|path| !paths.covers(path))?;
-            let granted: Vec<&str> = paths.0.iter().map(|path| in_words(path)).collect();
-            let granted = granted.join(", ");
-            beyond(format!("the capability {capability:?} does not cover {path:?}, only {granted}"))
-        }
+        Need::FileRead => files("file_read", &held.file_read, &paths_of(args), &lacks),
+        Need::FileWrite => files("file_write", &held.file_write, &paths_of(args), &lacks),
         Need::Shell if held.shell.is_empty() => lacks("shell"),
         Need::Shell => {
-            let program = program_of(args)?;
-            let fine = held.shell.covers(program);
-            if fine { None } else { beyond(format!("the capability \"shell\" does not cover {program:?}")) }
+            let program = program_of(args).filter(|program| !held.shell.covers(program))?;
+            Some(Objection::Beyond(format!("the capability \"shell\" does not cover {program:?}")))
         }
         // Which host it may be is the network gate's to say, at every hop.
-        Need::Network => {
-            if held.network.is_empty() {
-                lacks("network")
-            } else {
-                None
-            }
-        }
-        Need::Inference => {
-            if held.inference {
-                None
-            } else {
-                lacks("inference")
-            }
-        }
+        Need::Network => network(),
+        Need::Watch => match args.get("file").and_then(Value::as_str) {
+            Some(path) => files("file_read", &held.file_read, &[path], &lacks),
+            None => network(),
+        },
+        Need::Inference if held.inference => None,
+        Need::Inference => lacks("inference"),
         Need::Mcp { server, tool } => {
             let asked = McpGrant { server: server.clone(), tool: Some(tool.clone()) };
-            let fine = held.mcp.iter().any(|grant| grant.covers(&asked));
-            if fine { None } else { lacks(&format!("mcp {asked}")) }
+            let is_granted = held.mcp.iter().any(|grant| grant.covers(&asked));
+            if is_granted { None } else { lacks(&format!("mcp {asked}")) }
         }
     }
+}
+
+fn files(
+    capability: &str,
+    granted: &Paths,
+    asked: &[&str],
+    lacks: &dyn Fn(&str) -> Option<Objection>,
+) -> Option<Objection> {
+    if granted.0.is_empty() {
+        return lacks(capability);
+    }
+    let path = asked.iter().find(|path| !granted.covers(path))?;
+    let granted: Vec<&str> = granted.0.iter().map(|path| in_words(path)).collect();
+    let granted = granted.join(", ");
+    Some(Objection::Beyond(format!("the capability {capability:?} does not cover {path:?}, only {granted}")))
 }
 
 /// Arguments that name files.

@@ -86,6 +86,8 @@ pub enum Need {
     Shell,
     /// Reaches hosts.
     Network,
+    /// Reads the file its `file` names, or reaches the host of its `url`.
+    Watch,
     /// Asks a model.
     Inference,
     /// Calls a tool of a server.
@@ -113,4 +115,46 @@ pub struct FileImage {
     /// `None` when its folder was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_folder: Option<String>,
+    /// How the file leaves its place; `None` when it stays there. `after` is then
+    /// the hash of what was moved, or of nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departure: Option<Departure>,
+}
+
+/// How a file leaves its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Departure {
+    /// It is gone.
+    Deleted {
+        /// The permission bits it had, which come back with it.
+        mode: u32,
+    },
+    /// It is in another place, with the same content. Nothing was there before.
+    Moved {
+        /// Path below the workspace.
+        to: String,
+    },
+}
+
+impl FileImage {
+    /// Where the call leaves something, and the hash of what; no hash where it
+    /// leaves nothing.
+    #[must_use]
+    pub fn result(&self) -> (&str, Option<Digest>) {
+        match &self.departure {
+            None => (&self.path, Some(self.after)),
+            Some(Departure::Deleted { .. }) => (&self.path, None),
+            Some(Departure::Moved { to }) => (to, Some(self.after)),
+        }
+    }
+
+    /// The place a file is moved to.
+    #[must_use]
+    pub fn moved_to(&self) -> Option<&str> {
+        match &self.departure {
+            Some(Departure::Moved { to }) => Some(to),
+            Some(Departure::Deleted { .. }) | None => None,
+        }
+    }
 }

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Gauge, Limit, Spend, amount};
 use crate::event::{
-    Ask, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement, Subject,
-    Verdict,
+    Ask, Confinement, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement,
+    Subject, Verdict,
 };
 use crate::guard::loops;
-use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
+use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
 use crate::message::Payload;
 use crate::policy::Concern;
 use crate::provenance::{Digest, canonical_value};
@@ -260,8 +260,8 @@ impl Provenance {
                 attempts: *attempt,
                 outcome: None,
                 output: None,
-                file: image.as_ref().map(|image| image.path.clone()),
-                file_sha256: image.as_ref().map(|image| image.after),
+                file: image.as_ref().map(|image| image.result().0.to_owned()),
+                file_sha256: image.as_ref().and_then(|image| image.result().1),
             });
         }
         if let Event::CallFinished { action, outcome, output, .. } = event
@@ -283,6 +283,14 @@ impl Provenance {
     }
 }
 
+fn claimed(epoch: u64, worker: &WorkerId, programs: Option<Confinement>) -> String {
+    let programs = match programs {
+        None | Some(Confinement::Caged) => "",
+        Some(Confinement::Uncaged) => ", programs run without a cage",
+    };
+    format!("claimed by {worker}, epoch {epoch}{programs}")
+}
+
 /// One line about an event, for people. Texts are left out; names, numbers and
 /// reasons stay.
 #[must_use]
@@ -290,7 +298,7 @@ impl Provenance {
 pub fn line(event: &Event) -> String {
     match event {
         Event::Submitted(submission) => format!("submitted: {}", first_line(&submission.task.goal)),
-        Event::Claimed { epoch, worker } => format!("claimed by {worker}, epoch {epoch}"),
+        Event::Claimed { epoch, worker, programs } => claimed(*epoch, worker, *programs),
         Event::Planned { plan, .. } => match plan.subtasks() {
             [_] => "planned: one sub-task".into(),
             several => format!("planned: {} sub-tasks", several.len()),

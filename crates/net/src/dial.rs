@@ -1,7 +1,7 @@
 //! From an address to a connection: the seam to the sockets.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -25,6 +25,12 @@ pub struct Dialed {
 pub trait Dial: Send + Sync {
     /// Connects to exactly this address.
     async fn dial(&self, to: SocketAddr) -> io::Result<Dialed>;
+
+    /// Whether this machine itself would answer at the address. Nothing is sent.
+    fn is_own(&self, address: IpAddr) -> bool {
+        let _ = address;
+        false
+    }
 }
 
 /// TCP sockets of the operating system.
@@ -38,5 +44,21 @@ impl Dial for SystemDial {
         stream.set_nodelay(true)?;
         let peer = stream.peer_addr()?;
         Ok(Dialed { stream: Box::new(stream), peer })
+    }
+
+    /// The kernel says from which address it would speak to this one; only to
+    /// itself does it speak from the same. An unconnected route is not ours.
+    fn is_own(&self, address: IpAddr) -> bool {
+        const ANY_PORT: u16 = 9;
+        let from: IpAddr = match address {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let speaks_from = || {
+            let socket = UdpSocket::bind((from, 0))?;
+            socket.connect((address, ANY_PORT))?;
+            socket.local_addr()
+        };
+        speaks_from().is_ok_and(|own| own.ip() == address)
     }
 }

@@ -4,7 +4,7 @@
 //! [`Gate::connect`] opens a connection to a checked address and looks at who
 //! answered. There is no other way to a socket in this crate.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,7 +142,11 @@ impl Gate {
             Host::Address(_) => Vec::new(),
             Host::Name(name) => self.look_up(name).await?,
         };
-        Ok(self.policy.check(target, &answers)?)
+        let checked = self.policy.check(target, &answers)?;
+        let addresses = checked.addresses().iter().map(SocketAddr::ip);
+        let own: Vec<IpAddr> = addresses.filter(|address| self.dial.is_own(*address)).collect();
+        self.policy.refuse_own(&checked, &own)?;
+        Ok(checked)
     }
 
     /// Connects to the checked addresses in their order until one answers.
@@ -171,7 +175,7 @@ impl Gate {
         Err(GateError::Connect { host, address, source })
     }
 
-    async fn look_up(&self, name: &Name) -> Result<Vec<std::net::IpAddr>, GateError> {
+    async fn look_up(&self, name: &Name) -> Result<Vec<IpAddr>, GateError> {
         match timeout(self.waits.resolve, self.resolver.resolve(name)).await {
             Ok(Ok(answers)) => Ok(answers),
             Ok(Err(source)) => Err(GateError::Resolve { name: name.clone(), source }),

@@ -123,7 +123,8 @@ impl Desk {
         if let Some(ending) = self.run.ending() {
             return Ok(Stopped::Ended(ending.clone()));
         }
-        let claimed = What::Claimed { epoch: self.fence.epoch, worker: worker.clone() };
+        let (epoch, worker, programs) = (self.fence.epoch, worker.clone(), self.hands.programs);
+        let claimed = What::Claimed { epoch, worker, programs };
         self.claimed = true;
         self.take_in(claimed.into(), &[]).await?;
         loop {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use bowline_core::event::{Ending, Raise};
+use bowline_core::event::{Confinement, Ending, Raise};
 use bowline_core::id::{RunId, WorkerId};
 use bowline_core::input::Signal;
 use bowline_core::quality::CheckHow;
@@ -13,7 +13,8 @@ use bowline_core::task::{self, Submission, Task, WorkspaceMode};
 use bowline_models::{Model, OpenModelError};
 use bowline_store::{AppendError, Claimed, EndingKind, Fence, Letter, RunStore, StoreError, Submitted};
 use bowline_tools::{
-    Cages, Launcher, Registry, Sandbox, Secrets, Tool, Workspace, check, copy_tree, evidence, runs_programs,
+    Cages, Launcher, Missing, NoCage, Reach, Registry, Sandbox, Secrets, Tool, Workspace, check, copy_tree,
+    evidence, runs_programs,
 };
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
@@ -146,6 +147,8 @@ impl EngineBuilder {
     #[must_use]
     pub fn build(self) -> Engine {
         let (stop, _) = watch::channel(false);
+        // No program of any task may open the store, wherever it lies.
+        let cages = self.home.iter().fold(self.cages, |cages, home| cages.keeping(home));
         Engine {
             inner: Arc::new(Inner {
                 store: self.store,
@@ -156,7 +159,7 @@ impl EngineBuilder {
                 clock: self.clock,
                 chance: self.chance,
                 patience: self.patience,
-                cages: self.cages,
+                cages,
                 hub: Arc::new(Hub::new()),
                 stop,
                 postman: Mutex::default(),
@@ -228,12 +231,9 @@ impl Engine {
     /// Whether programs of this task would run here with the rights of whoever runs
     /// the engine. People should be told.
     pub async fn runs_uncaged(&self, task: &Task) -> bool {
-        let uncaged = match task.sandbox {
-            task::Sandbox::Cage { .. } => false,
-            task::Sandbox::IfAvailable => self.inner.cages.cage().await.is_err(),
-            task::Sandbox::None => true,
-        };
-        uncaged && runs_programs(task)
+        let sandbox = Sandbox::of(task, &self.inner.cages, &Reach::nothing());
+        // Where that cannot be said now, they do not run.
+        runs_programs(task) && matches!(sandbox.confinement().await, Ok(Confinement::Uncaged))
     }
 
     /// Works on a run until it has ended, waits for a person, or the engine is
@@ -402,10 +402,13 @@ impl Engine {
         let run = fold::from_claim(&claimed)?.run;
         let fence = claimed.fence;
         let hands = self.inner.hands(&run, fence.epoch).await?;
+        let sandbox = hands.sandbox.clone();
         let desk = Desk::new(run, fence, hands, self.inner.patience, self.inner.stop.subscribe());
         let _postman = self.inner.postman();
         let worker = self.inner.worker.clone();
-        at_home(async move { desk.work(&worker).await }).await
+        let stopped = at_home(async move { desk.work(&worker).await }).await;
+        sandbox.close().await;
+        stopped
     }
 }
 
@@ -478,11 +481,9 @@ impl Inner {
                 remedy: "give the engine a home, or set workspace.mode to \"in-place\"".into(),
             });
         }
-        if runs_programs(task) && matches!(task.sandbox, task::Sandbox::Cage { .. }) {
-            self.cages
-                .cage()
-                .await
-                .map_err(|missing| EngineError::Task { what: missing.what, remedy: missing.remedy })?;
+        let reach = reach_of(task)?;
+        if runs_programs(task) {
+            self.refuse_without_cage(task, &reach).await?;
         }
         let workspace = Workspace::open(Path::new(&task.workspace.path))?;
         for path in &task.evidence {
@@ -494,21 +495,54 @@ impl Inner {
         Ok(())
     }
 
-    /// The folder a run works in; a copy is made once, whole or not at all.
-    async fn workspace(&self, run: &Run) -> Result<Workspace, EngineError> {
-        let given = Path::new(&run.task.workspace.path);
-        match (run.task.workspace.mode, &self.home) {
-            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy, None) => Ok(Workspace::open(given)?),
-            (WorkspaceMode::Copy, Some(home)) => {
-                let copy = home.join("workspaces").join(run.id.as_str());
-                copy_tree(given, &copy).await?;
-                Ok(Workspace::open(&copy)?)
+    /// Programs run in a cage, or where the task says that they need none.
+    async fn refuse_without_cage(&self, task: &Task, reach: &Reach) -> Result<(), EngineError> {
+        let missing = |missing: NoCage| EngineError::Task { what: missing.what, remedy: missing.remedy };
+        if task.sandbox == task::Sandbox::None && task.privacy.needs_a_cage() {
+            return Err(EngineError::Task {
+                what: format!(
+                    "programs without a sandbox can reach any host, and privacy is {:?}",
+                    task.privacy.word()
+                ),
+                remedy: "leave `sandbox = \"none\"` out, or choose privacy = \"standard\"".into(),
+            });
+        }
+        match Sandbox::of(task, &self.cages, reach) {
+            Sandbox::Off => Ok(()),
+            Sandbox::Caged { missing: Missing::Refuse, .. } => {
+                self.cages.cage().await.map(drop).map_err(missing)
+            }
+            sandbox @ Sandbox::Caged { missing: Missing::RunWithout, .. } => {
+                sandbox.confinement().await.map(drop).map_err(missing)
             }
         }
     }
 
+    /// The folder a run works in; a copy is made once, whole or not at all.
+    async fn workspace(&self, run: &Run) -> Result<Workspace, EngineError> {
+        let given = Path::new(&run.task.workspace.path);
+        let opened = match (run.task.workspace.mode, &self.home) {
+            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy, None) => Workspace::open(given)?,
+            (WorkspaceMode::Copy, Some(home)) => {
+                let copy = home.join("workspaces").join(run.id.as_str());
+                copy_tree(given, &copy).await?;
+                Workspace::open(&copy)?
+            }
+        };
+        let is_narrow =
+            run.task.agent.as_ref().is_some_and(|agent| !agent.capabilities.has_whole_workspace());
+        Ok(if is_narrow { opened.without_links()? } else { opened })
+    }
+
     async fn hands(&self, run: &Run, epoch: u64) -> Result<Hands, EngineError> {
         let secrets = secrets(&run.task).await?;
+        let reach = reach_of(&run.task)?;
+        let sandbox = Sandbox::of(&run.task, &self.cages, &reach);
+        let programs = match runs_programs(&run.task).then(|| sandbox.clone()) {
+            // What cannot be said now is said by the first program, which does not run.
+            Some(sandbox) => sandbox.confinement().await.ok(),
+            None => None,
+        };
         Ok(Hands {
             run: run.id.clone(),
             epoch,
@@ -518,7 +552,9 @@ impl Inner {
             judge: Arc::new(Judge::new(run.task.clone(), secrets.clone())),
             secrets,
             workspace: self.workspace(run).await?,
-            sandbox: Sandbox::of(&run.task, &self.cages),
+            sandbox,
+            reach,
+            programs,
             results: self.home.as_ref().map(|home| home.join("results")),
             texts: Texts::new(self.store.clone()),
             clock: self.clock.clone(),
@@ -537,6 +573,12 @@ async fn secrets(task: &Task) -> Result<Secrets, EngineError> {
         remedy: "try again".into(),
     })?;
     read.map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy })
+}
+
+/// What a task may reach, or what is wrong with how it says so.
+fn reach_of(task: &Task) -> Result<Reach, EngineError> {
+    Reach::of(task)
+        .map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy().to_string() })
 }
 
 /// A model whose price nobody knows is not free.

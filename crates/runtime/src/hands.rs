@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bowline_core::append_list::AppendList;
 use bowline_core::effect::Effect;
-use bowline_core::event::{Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
+use bowline_core::event::{Confinement, Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
 use bowline_core::guard::OutputTrace;
 use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
@@ -21,8 +21,8 @@ use bowline_core::untrusted::suspicion::suspicion;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
-    CallContext, OUTPUT_MAX, Probed, Registry, Sandbox, Secrets, Workspace, cap_output, check, evidence,
-    restore,
+    CallContext, OUTPUT_MAX, Probed, Reach, Registry, Sandbox, Secrets, Workspace, cap_output, check,
+    evidence, restore,
 };
 
 use crate::clock::Clock;
@@ -68,6 +68,9 @@ pub(crate) struct Hands {
     pub(crate) workspace: Workspace,
     pub(crate) sandbox: Sandbox,
     pub(crate) secrets: Secrets,
+    pub(crate) reach: Reach,
+    /// In what programs run; `None` if the run has none.
+    pub(crate) programs: Option<Confinement>,
     pub(crate) results: Option<std::path::PathBuf>,
     pub(crate) texts: Texts,
     pub(crate) clock: Arc<dyn Clock>,
@@ -201,6 +204,7 @@ impl Hands {
             workspace: self.workspace.clone(),
             sandbox: self.sandbox.clone(),
             secrets: self.secrets.clone(),
+            reach: self.reach.clone(),
             run: self.run.clone(),
             action,
             key: Digest::ZERO,

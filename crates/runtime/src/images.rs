@@ -29,7 +29,8 @@ pub(crate) async fn look(
     };
     let after = Digest::of(&prepared.after);
     let before = prepared.before.map(|bytes| Payload::keep_bytes(bytes, blobs));
-    Some(Ok(FileImage { path: prepared.path, before, after, new_folder: prepared.new_folder }))
+    let (path, new_folder, departure) = (prepared.path, prepared.new_folder, prepared.departure);
+    Some(Ok(FileImage { path, before, after, new_folder, departure }))
 }
 
 /// When a reply begins with a write, its file is looked at here, right before

@@ -14,17 +14,22 @@
 
 mod arguments;
 mod background;
+mod built_in;
 pub mod check;
 pub mod evidence;
 mod files;
+mod note;
 mod output;
+mod pause;
 mod program;
+pub mod reach;
 mod registry;
 pub mod restore;
 mod rules;
 mod sandbox;
 mod schema;
 mod secrets;
+mod web;
 mod workspace;
 
 use std::time::Duration;
@@ -34,15 +39,16 @@ use bowline_core::event::Outcome;
 use bowline_core::id::{ActionId, RunId};
 use bowline_core::input::Returned;
 use bowline_core::provenance::Digest;
-use bowline_core::tool::{FileImage, Repeat, ToolSpec};
+use bowline_core::tool::{Departure, FileImage, Repeat, ToolSpec};
 use serde_json::Value;
 
 pub use bowline_cage::Launcher;
 pub use output::{OUTPUT_MAX, cap_output};
 pub use program::UNSANDBOXED_WARNING;
+pub use reach::{BadReach, Reach};
 pub use registry::{BadTools, Registry};
 pub use rules::Setting;
-pub use sandbox::{Cages, Missing, NoCage, Sandbox, runs_programs};
+pub use sandbox::{Cages, Missing, NoCage, Outlet, Sandbox, runs_programs};
 pub use secrets::{BadSecret, Secrets};
 pub use workspace::{
     BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
@@ -83,6 +89,8 @@ pub struct PreparedWrite {
     pub after: Vec<u8>,
     /// The topmost folder that would be made for it; `None` when its folder is there.
     pub new_folder: Option<String>,
+    /// How the file leaves its place; `None` when it stays there.
+    pub departure: Option<Departure>,
 }
 
 /// What a call knows of its surroundings.
@@ -94,6 +102,8 @@ pub struct CallContext {
     pub sandbox: Sandbox,
     /// What programs that are named for it get to know.
     pub secrets: Secrets,
+    /// What it may reach over the network.
+    pub reach: Reach,
     /// The run it belongs to.
     pub run: RunId,
     /// Which action it is.

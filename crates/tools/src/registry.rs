@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Tool;
 use crate::arguments;
-use crate::files::BuiltIn;
+use crate::built_in::BuiltIn;
 use crate::program::{CommandCall, command_spec};
 use crate::rules::{Rules, Setting, UnderRules};
 use crate::schema::{Misfit, Schema};
@@ -232,7 +232,8 @@ fn chosen(choice: &ToolChoice, rules: Rules<'_>) -> Result<Arc<dyn Tool>, BadToo
         })?;
         return Ok(built_in.tool(rules.of_built_in(built_in.spec(name), choice)?));
     };
-    if built_in.is_some() {
+    // A run that is under way was submitted before the name was taken.
+    if built_in.is_some() && matches!(rules, Rules::Chosen) {
         return Err(BadTools::Shadows { name });
     }
     if command.argv.is_empty() {

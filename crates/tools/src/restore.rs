@@ -8,10 +8,10 @@
 use bowline_core::event::RestoreOutcome;
 use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
-use bowline_core::tool::FileImage;
+use bowline_core::tool::{Departure, FileImage};
 
 use crate::background;
-use crate::workspace::{Current, MissingParents, PathError, TempName, Workspace};
+use crate::workspace::{Current, MissingParents, PathError, Place, TempName, Workspace};
 
 /// Puts a file back. `before` is its content before the call, `None` if there was no file.
 pub async fn restore(workspace: &Workspace, image: &FileImage, before: Option<&[u8]>) -> RestoreOutcome {
@@ -52,13 +52,20 @@ fn put_back(
             RestoreOutcome::ChangedSince
         });
     };
-    let now = match place.current() {
-        Ok(current) => current.as_ref().map(Current::digest),
-        Err(PathError::NotAFile { .. } | PathError::Link { .. } | PathError::TooLarge { .. }) => {
-            return Ok(RestoreOutcome::ChangedSince);
-        }
-        Err(error) => return Err(error),
-    };
+    let Found::File(now) = found(&place)? else { return Ok(RestoreOutcome::ChangedSince) };
+    match &image.departure {
+        None => unwrite(&place, image, now, before),
+        Some(Departure::Deleted { mode }) => undelete(&place, image, now, before, *mode),
+        Some(Departure::Moved { to }) => move_back(workspace, image, (&place, now), to),
+    }
+}
+
+fn unwrite(
+    place: &Place,
+    image: &FileImage,
+    now: Option<Digest>,
+    before: Option<&[u8]>,
+) -> Result<RestoreOutcome, PathError> {
     if now == before.map(Digest::of) {
         return Ok(RestoreOutcome::AlreadyAsBefore);
     }
@@ -72,11 +79,74 @@ fn put_back(
     Ok(RestoreOutcome::Restored)
 }
 
+fn undelete(
+    place: &Place,
+    image: &FileImage,
+    now: Option<Digest>,
+    before: Option<&[u8]>,
+    mode: u32,
+) -> Result<RestoreOutcome, PathError> {
+    match (now, before) {
+        (None, Some(bytes)) => {
+            place.make_again(bytes, mode, &TempName::for_undo(image))?;
+            Ok(RestoreOutcome::Restored)
+        }
+        (now, before) if now == before.map(Digest::of) => Ok(RestoreOutcome::AlreadyAsBefore),
+        (_, _) => Ok(RestoreOutcome::ChangedSince),
+    }
+}
+
+fn move_back(
+    workspace: &Workspace,
+    image: &FileImage,
+    (source, now): (&Place, Option<Digest>),
+    to: &str,
+) -> Result<RestoreOutcome, PathError> {
+    let target = workspace.place(&workspace.resolve(to)?, MissingParents::Leave)?;
+    let there = match &target {
+        Some(target) => match found(target)? {
+            Found::File(there) => there,
+            Found::SomethingElse => return Ok(RestoreOutcome::ChangedSince),
+        },
+        None => None,
+    };
+    match (now, target) {
+        (None, Some(target)) if there == Some(image.after) => {
+            target.move_to(source)?;
+            Ok(RestoreOutcome::Restored)
+        }
+        (Some(now), _) if now == image.after && there.is_none() => Ok(RestoreOutcome::AlreadyAsBefore),
+        (_, _) => Ok(RestoreOutcome::ChangedSince),
+    }
+}
+
+/// What is at a place.
+enum Found {
+    /// A file with this content, or nothing.
+    File(Option<Digest>),
+    /// What none of our calls would have left there.
+    SomethingElse,
+}
+
+fn found(place: &Place) -> Result<Found, PathError> {
+    match place.current() {
+        Ok(current) => Ok(Found::File(current.as_ref().map(Current::digest))),
+        Err(PathError::NotAFile { .. } | PathError::Link { .. } | PathError::TooLarge { .. }) => {
+            Ok(Found::SomethingElse)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes the folders that were made for the file, from the nearest up, as long
 /// as they are empty.
 fn remove_new_folders(workspace: &Workspace, image: &FileImage) -> Result<(), PathError> {
-    let (Some(topmost), None) = (&image.new_folder, &image.before) else { return Ok(()) };
-    let path = workspace.resolve(&image.path)?;
+    let Some(topmost) = &image.new_folder else { return Ok(()) };
+    // A file that was there before has its folder to stay in.
+    if image.departure.is_none() && image.before.is_some() {
+        return Ok(());
+    }
+    let path = workspace.resolve(image.result().0)?;
     if !path.folders().any(|folder| folder.as_str() == topmost) {
         return Err(PathError::Outside { path: topmost.clone() });
     }

@@ -17,7 +17,7 @@ use bowline_tools::{Registry, Workspace};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Score, cases};
+use crate::{Options, Score, cases};
 
 #[derive(Deserialize)]
 struct Case {
@@ -43,7 +43,7 @@ struct Repeat {
 const SLOWER: u64 = if cfg!(debug_assertions) { 20 } else { 1 };
 
 /// Runs every case of the file.
-pub(crate) fn run(file: &Path) -> Result<Score> {
+pub(crate) fn run(file: &Path, _options: Options) -> Result<Score> {
     let mut score = Score::default();
     for (id, value) in cases(file)? {
         let outcome = serde_json::from_value(value)

@@ -29,6 +29,15 @@ pub(crate) struct Score {
     pub(crate) passed: usize,
     /// Those that did not: the id, and what happened instead.
     pub(crate) failed: Vec<(String, String)>,
+    /// What is worth a line whatever the outcome: the id, and the figures.
+    pub(crate) figures: Vec<(String, String)>,
+}
+
+/// What a run is told besides the folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Rounds of every race, whatever its case says.
+    pub(crate) rounds: Option<u32>,
 }
 
 impl Score {
@@ -42,7 +51,7 @@ impl Score {
 }
 
 /// Reads a file of cases and runs them all.
-type Runner = fn(&Path) -> Result<Score>;
+type Runner = fn(&Path, Options) -> Result<Score>;
 
 /// The sets there are, by the stem of their file.
 const SETS: &[(&str, Runner)] =
@@ -52,12 +61,18 @@ const SETS: &[(&str, Runner)] =
 const SKIPPED: &[(&str, &str)] = &[("llm_replies", "there is no client for model servers yet")];
 
 fn main() -> ExitCode {
-    let mut args = std::env::args_os().skip(1);
-    let (Some(folder), None) = (args.next(), args.next()) else {
-        eprintln!("usage: hostile DIR");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (folder, rounds) = match words[..] {
+        [folder] => (folder, Some(None)),
+        [folder, "--rounds", rounds] => (folder, rounds.parse().ok().map(Some)),
+        _ => ("", None),
+    };
+    let Some(rounds) = rounds else {
+        eprintln!("usage: hostile DIR [--rounds N]");
         return ExitCode::from(2);
     };
-    match run(Path::new(&folder)) {
+    match run(Path::new(folder), Options { rounds }) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -68,7 +83,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs every set in the folder; true when all cases passed.
-fn run(folder: &Path) -> Result<bool> {
+fn run(folder: &Path, options: Options) -> Result<bool> {
     let files = sets(folder)?;
     anyhow::ensure!(!files.is_empty(), "{} holds no set of cases (NAME.jsonl)", folder.display());
     let mut clean = true;
@@ -83,8 +98,11 @@ fn run(folder: &Path) -> Result<bool> {
             clean = false;
             continue;
         };
-        let score = runner(&file).with_context(|| format!("cannot run {}", file.display()))?;
+        let score = runner(&file, options).with_context(|| format!("cannot run {}", file.display()))?;
         println!("{name} {}/{}", score.passed, score.passed + score.failed.len());
+        for (id, figures) in &score.figures {
+            println!("  {id}  {figures}");
+        }
         for (id, why) in &score.failed {
             println!("  {id}  {why}");
         }
@@ -130,19 +148,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("unheard-of.jsonl");
         std::fs::write(&file, "{\"id\": \"u-1\"}\n\n{\"id\": \"u-2\"}\n").unwrap();
-        assert!(!run(folder.path()).unwrap());
+        assert!(!run(folder.path(), Options::default()).unwrap());
     }
 
     #[test]
     fn a_set_whose_target_is_not_there_yet_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("llm_replies.jsonl"), "{\"id\": \"l-1\"}\n").unwrap();
-        assert!(run(folder.path()).unwrap());
+        assert!(run(folder.path(), Options::default()).unwrap());
     }
 
     #[test]
     fn a_folder_without_cases_is_an_error() {
-        assert!(run(tempfile::tempdir().unwrap().path()).is_err());
+        assert!(run(tempfile::tempdir().unwrap().path(), Options::default()).is_err());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Hostile paths against the file tools and the path guard below them.
 //!
 //! Each case gets a fresh tree, made by the `fixture_paths.sh` beside the set. The
-//! real tools are called as a model calls them; deleting and renaming, for which
-//! there is no tool, go to the [`Workspace`] that all tools use. Whatever the
+//! real tools are called as a model calls them; deleting and renaming go to the
+//! [`Workspace`] that all tools use, because it allows more than they do. Whatever the
 //! verdict, nothing outside may change and no secret may be in an answer.
 
 mod race;
@@ -17,11 +17,12 @@ use bowline_core::id::{ActionId, RunId};
 use bowline_core::input::Returned;
 use bowline_core::provenance::Digest;
 use bowline_core::task::ToolChoice;
-use bowline_tools::{CallContext, FILE_BYTES_MAX, PathError, Registry, Sandbox, Workspace};
+use bowline_tools::{CallContext, FILE_BYTES_MAX, PathError, Reach, Registry, Sandbox, Workspace};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{Score, cases};
+use crate::{Options, Score, cases};
+use race::Raced;
 use tree::Tree;
 
 /// A bounded answer comes within this time; where others keep the machine busy, at the second try.
@@ -66,26 +67,31 @@ enum Verdict {
 }
 
 /// Runs every case of the file.
-pub(crate) fn run(file: &Path) -> Result<Score> {
+pub(crate) fn run(file: &Path, options: Options) -> Result<Score> {
     let script = file.with_file_name("fixture_paths.sh");
     ensure!(script.is_file(), "{} is missing: it makes the files that the cases name", script.display());
     let mut score = Score::default();
     for (id, value) in cases(file)? {
         let outcome = serde_json::from_value(value)
             .context("the case cannot be read")
-            .and_then(|case: Case| case.check(&script));
-        score.add(&id, outcome);
+            .and_then(|case: Case| case.check(&script, options.rounds));
+        if let Ok(Some(raced)) = &outcome {
+            score.figures.push((id.clone(), raced.to_string()));
+        }
+        score.add(&id, outcome.map(drop));
     }
     Ok(score)
 }
 
 impl Case {
-    fn check(&self, script: &Path) -> Result<()> {
+    /// The figures, if it was a race.
+    fn check(&self, script: &Path, rounds: Option<u32>) -> Result<Option<Raced>> {
         let tree = Tree::make(script, self.input.contains("many"))?;
         let hands = Hands::new(&tree)?;
         let input = tree.fill_in(&self.input);
+        let mut raced = None;
         match self.expect {
-            Verdict::NoEscape => race::run(self, &tree, &hands)?,
+            Verdict::NoEscape => raced = Some(race::run(self, &tree, &hands, rounds)?),
             Verdict::Limit => self.bounded(&hands, &input)?,
             Verdict::Allow | Verdict::Deny | Verdict::NotFound => {
                 let (verdict, text) = hands.call(self.op, &input)?;
@@ -106,7 +112,8 @@ impl Case {
             ensure!(text == WRITTEN, "what was written is not there: {text}");
         }
         tree.is_untouched()?;
-        tree.is_same(self.assert_same.as_deref())
+        tree.is_same(self.assert_same.as_deref())?;
+        Ok(raced)
     }
 
     /// An answer within time and size, whether it is a part or a refusal.
@@ -188,6 +195,7 @@ impl Hands {
             workspace: self.workspace.clone(),
             sandbox: Sandbox::Off,
             secrets: Default::default(),
+            reach: Reach::nothing(),
             run: RunId::parse("hostile")?,
             action: ActionId { step: 1, index: 0 },
             key: Digest::of(b"hostile"),

@@ -19,7 +19,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use bowline_cage::{Cage, Launcher};
 use serde_json::Value;
 
-use super::{Score, cases};
+use super::{Options, Score, cases};
 use scene::{Outcome, Scene, Who};
 use standin::Control;
 
@@ -41,7 +41,7 @@ const OUTPUT_BYTES: u64 = 1024 * 1024;
 const FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Runs every case of the file as everybody we can be.
-pub(crate) fn run(file: &Path) -> Result<Score> {
+pub(crate) fn run(file: &Path, _options: Options) -> Result<Score> {
     let program = scene::build()?;
     let launcher = Launcher { program: program.clone(), args: vec!["launch".into()] };
     Cage::find(launcher).map_err(|missing| anyhow!("{missing}; {}", missing.remedy()))?;

@@ -13,12 +13,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{Score, cases};
+use crate::{Options, Score, cases};
 use case::{Case, Verdict};
 use world::World;
 
 /// Runs every case of the file.
-pub(crate) fn run(file: &Path) -> Result<Score> {
+pub(crate) fn run(file: &Path, _options: Options) -> Result<Score> {
     let mut score = Score::default();
     for (id, value) in cases(file)? {
         let outcome = serde_json::from_value(value.clone())

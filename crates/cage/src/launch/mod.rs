@@ -53,7 +53,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
         }
     };
     let reporter = Reporter::new(order.report);
-    match start(&order) {
+    match start(&order, &reporter) {
         Ok(child) => {
             reporter.say(&Report::Started);
             supervise(&order, child, &reporter)
@@ -61,7 +61,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
         Err((report, code)) => {
             complain(match &report {
                 Report::Refused(why) | Report::NoProgram(why) => why,
-                Report::NoCage | Report::Started | Report::Exceeded(_) => "",
+                Report::NoCage | Report::Starting | Report::Started | Report::Exceeded(_) => "",
             });
             reporter.say(&report);
             code
@@ -75,7 +75,7 @@ struct Started {
     forward: Option<forward::Forward>,
 }
 
-fn start(order: &Order) -> Result<Started, (Report, i32)> {
+fn start(order: &Order, reporter: &Reporter) -> Result<Started, (Report, i32)> {
     let refused = |what: &str, error: &dyn std::fmt::Display| {
         (Report::Refused(format!("{what}: {error}")), EXIT_REFUSED)
     };
@@ -94,6 +94,8 @@ fn start(order: &Order) -> Result<Started, (Report, i32)> {
     let mut command = Command::new(program);
     command.args(arguments);
     confine(&mut command, wall, limits::Held::from(&order.bounds));
+    // First: whoever reads nothing more must not take the command for one that never ran.
+    reporter.say(&Report::Starting);
     let child = command.spawn().map_err(|error| {
         let code = if error.kind() == io::ErrorKind::NotFound { EXIT_NOT_FOUND } else { EXIT_CANNOT_RUN };
         (Report::NoProgram(format!("{}: {error}", program.display())), code)

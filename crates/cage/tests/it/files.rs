@@ -230,7 +230,7 @@ fn grants_that_give_too_much_or_make_no_sense_are_refused() {
         Refused::BadVariable { .. }
     ));
     assert!(matches!(refused(&|grant| grant.write.clear()), Refused::FolderOutside { .. }));
-    assert!(matches!(refused(&|grant| grant.read = vec!["/usr".into(); 300]), Refused::TooMany { .. }));
+    assert!(matches!(refused(&|grant| grant.read = vec!["/usr".into(); 513]), Refused::TooMany { .. }));
     let socket = |grant: &mut bowline_cage::Grant| {
         grant.network = bowline_cage::Network::Proxy(ws.root().join("file"))
     };

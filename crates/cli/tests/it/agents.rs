@@ -194,3 +194,27 @@ fn the_published_schema_accepts_what_the_reader_accepts_and_refuses_what_it_refu
         agree(&with(key, value), false);
     }
 }
+
+#[test]
+fn a_program_of_the_models_choice_writes_only_where_its_agent_may() {
+    if no_cage() {
+        return;
+    }
+    let place = Place::new();
+    let manifest = "name = \"clerk\"\nmodel = \"scripted:model.yaml\"\n\
+        [[tool]]\nname = \"run_command\"\nconsent = \"not-needed\"\n\
+        [capabilities]\nfile_read = [\".\"]\nfile_write = [\"drafts\"]\nshell = [\"sh\"]\n";
+    let script = "echo in > drafts/a; echo out > b; cat notes; exit 0";
+    let replies = format!(
+        "  main:\n    - calls: [{{tool: run_command, args: {{argv: [sh, -c, \"{script}\"]}}}}]\n    \
+         - calls: [{{tool: run_command, args: {{argv: [ls]}}}}]\n    - say: done\n"
+    );
+    place.write("task/agent.toml", manifest).write("task/project/notes", "readable");
+    place.write("task/project/drafts/old", "");
+    place.write("task/model.yaml", &format!("script: 1\nconversations:\n{replies}"));
+    let task = "goal = \"g\"\nagent = \"agent.toml\"\nreview = \"never\"\n[workspace]\npath = \"project\"\n";
+    place.write("task/task.toml", task);
+    place.bowline(&["run", "task"]).ends(0).says("the capability \"shell\" does not cover \"ls\"");
+    assert_eq!(place.read("task/project/drafts/a"), "in\n");
+    assert!(!place.path("task/project/b").exists(), "only drafts may be written");
+}

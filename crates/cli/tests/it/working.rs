@@ -56,6 +56,31 @@ fn a_result_that_talks_to_the_model_is_flagged_and_the_model_is_told() {
 }
 
 #[test]
+fn a_run_that_fails_brings_back_what_it_patched_deleted_and_moved() {
+    let place = Place::new();
+    let settings = "goal = \"Tidy up\"\ntools = [\"patch_file\", \"delete_file\", \"move_file\", \"note\"]\n\
+                    [workspace]\npath = \"project\"\n[limits]\nrepairs = 0\n[[check]]\nname = \"never\"\ncommand = [\"false\"]\n";
+    let replies = "  main:\n    - calls:\n        \
+                   - {tool: note, args: {text: tidy}}\n        \
+                   - {tool: patch_file, args: {path: a, patch: \"@@ -1 +1 @@\\n-one\\n+1\\n\"}}\n        \
+                   - {tool: move_file, args: {from: a, to: deep/er/b}}\n        \
+                   - {tool: delete_file, args: {path: c}}\n    \
+                   - say: tidied\n";
+    place.task(settings, replies).write("task/project/a", "one\n").write("task/project/c", "three\n");
+    let ran = place.bowline(&["run", "task"]);
+    assert_ne!(ran.code, 0, "{}", ran.out);
+    for done in ["patch_file a", "move_file", "delete_file c"] {
+        assert!(ran.out.contains(done), "no {done} in\n{}", ran.out);
+    }
+    assert_eq!(
+        (place.read("task/project/a").as_str(), place.read("task/project/c").as_str()),
+        ("one\n", "three\n")
+    );
+    assert!(!place.path("task/project/deep").exists());
+    place.bowline(&["audit", "verify", "last"]).ends(0);
+}
+
+#[test]
 fn the_parallel_example_asks_three_models_before_one_has_answered() {
     if no_cage() {
         return;
@@ -162,9 +187,9 @@ fn what_init_writes_runs_as_it_is_and_is_never_overwritten() {
 #[test]
 fn an_interrupt_lets_what_is_in_flight_come_home_and_the_run_be_resumed() {
     let place = Place::new();
-    let tool = "[[tool]]\nname = \"wait\"\ncommand = [\"sh\", \"./wait.sh\"]\ndescription = \"Waits.\"\n\
+    let tool = "[[tool]]\nname = \"linger\"\ncommand = [\"sh\", \"./wait.sh\"]\ndescription = \"Waits.\"\n\
                 schema = { type = \"object\" }\nconsent = \"not-needed\"\nrepeat = \"never\"\n";
-    place.task(&format!("{PLAIN}{tool}"), "  main:\n    - calls: [{tool: wait}]\n    - say: done\n");
+    place.task(&format!("{PLAIN}{tool}"), "  main:\n    - calls: [{tool: linger}]\n    - say: done\n");
     place.write("task/wait.sh", "while [ ! -e go ]; do sleep 0.01; done\n");
     let mut running = place.start(&["run", "task", "--json"]);
     running.until("call_started");

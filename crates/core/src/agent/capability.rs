@@ -99,6 +99,14 @@ impl Capabilities {
     }
 }
 
+impl Capabilities {
+    /// Whether every file of the workspace may be read and written.
+    #[must_use]
+    pub fn has_whole_workspace(&self) -> bool {
+        self.file_read.is_whole() && self.file_write.is_whole()
+    }
+}
+
 impl Paths {
     /// Whether a path is granted.
     #[must_use]

@@ -1,6 +1,6 @@
 //! What an agent may and may not do, in words, from what is enforced.
 
-use super::{Gate, Manifest, Paths, Programs, SecretRef};
+use super::{Gate, Manifest, Paths, Privacy, Programs, SecretRef};
 use crate::budget::word::amount;
 use crate::budget::{Limit, Limits};
 use crate::tool::Consent;
@@ -31,6 +31,7 @@ pub fn explain(manifest: &Manifest) -> Vec<String> {
     put((held.spawn > 0).then(|| format!("start agents, {} levels deep", held.spawn)), "start other agents");
     lines.extend(may.iter().map(|words| format!("  may      {words}")));
     lines.extend(may_not.iter().map(|words| format!("  may not  {words}")));
+    lines.push(format!("  privacy  {}", tier(agent.privacy)));
     lines.push(format!("  tools    {}", tools(manifest)));
     lines.extend(asks(manifest).into_iter().map(|words| format!("  asks     {words}")));
     lines.extend(
@@ -40,6 +41,14 @@ pub fn explain(manifest: &Manifest) -> Vec<String> {
     lines.push(format!("  limits   {}", bounds(&limits)));
     lines.push(format!("  policy   sha256 {}", agent.policy()));
     lines
+}
+
+fn tier(privacy: Privacy) -> &'static str {
+    match privacy {
+        Privacy::Standard => "standard: what it knows may go to the hosts that are granted",
+        Privacy::Private => "private: what it knows may go to declared hosts only, never to any host",
+        Privacy::Sovereign => "sovereign: nothing leaves the machine, whatever is granted",
+    }
 }
 
 fn paths(paths: &Paths, verb: &str) -> Option<String> {

@@ -12,6 +12,7 @@ mod capability;
 mod explain;
 mod outfit;
 mod parse;
+pub mod privacy;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ pub use capability::{Beyond, Capabilities, McpGrant, Paths, Programs, covers};
 pub use explain::explain;
 pub use outfit::{beyond, outfit, overlay};
 pub use parse::{Manifest, parse};
+pub use privacy::Privacy;
 
 use crate::provenance::{Digest, canonical_value};
 
@@ -40,6 +42,9 @@ pub struct Agent {
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// How far what it knows may go.
+    #[serde(default)]
+    pub privacy: Privacy,
     /// What it may touch.
     pub capabilities: Capabilities,
     /// What happens to calls that are not simply fine.

@@ -80,6 +80,13 @@ fn bring(task: &mut Map<String, Value>, manifest: &Value) {
             }
         }
     }
+    if let Some(privacy) = manifest.get("privacy").filter(|_| !task.contains_key("privacy")) {
+        task.insert("privacy".into(), privacy.clone());
+    }
+    let hosts = manifest.pointer("/capabilities/network");
+    if let Some(hosts) = hosts.filter(|_| !task.contains_key("network")) {
+        task.insert("network".into(), json!({ "hosts": hosts }));
+    }
     if let Some(limits) = manifest.get("limits") {
         let own = task.remove("limits").unwrap_or_else(|| json!({}));
         task.insert("limits".into(), overlay(limits.clone(), own));
@@ -119,8 +126,17 @@ pub fn beyond(task: &Task, manifest: &Manifest) -> Vec<(String, String)> {
             ("tool".to_owned(), what)
         })
     });
+    let granted = &manifest.agent.capabilities.network;
+    let hosts = task.network.hosts.iter().filter(|host| !granted.contains(host)).map(|host| {
+        let what = format!("the task reaches {host:?}, and the agent {name} has no capability for it");
+        ("network.hosts".to_owned(), what)
+    });
+    let privacy = (task.privacy < manifest.agent.privacy).then(|| {
+        let (asked, own) = (task.privacy, manifest.agent.privacy);
+        ("privacy".to_owned(), format!("the task says {asked}, and the agent {name} is {own}"))
+    });
     let limits = manifest.limits.iter().flat_map(|limits| higher(&task.limits, limits));
-    tools.chain(secrets).chain(limits).collect()
+    tools.chain(secrets).chain(hosts).chain(privacy).chain(limits).collect()
 }
 
 fn higher(asked: &Limits, granted: &Limits) -> Vec<(String, String)> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Agent, Capabilities, Gate, Gates, McpGrant, Paths, Programs, SECRETS_MAX, SecretRef};
+use super::{Agent, Capabilities, Gate, Gates, McpGrant, Paths, Privacy, Programs, SECRETS_MAX, SecretRef};
 use crate::budget::Limits;
 use crate::task::field::{Field, Table};
 use crate::task::guard;
@@ -81,6 +81,7 @@ fn read(top: &Table<'_>, raw: &Value) -> Manifest {
         name: name.and_then(|field| field.text(WORD_MAX).map(str::to_owned)).unwrap_or_default(),
         version: text("version", WORD_MAX),
         description: text("description", TEXT_MAX),
+        privacy: top.get("privacy").and_then(|field| field.one_of(&Privacy::WORDS)).unwrap_or_default(),
         capabilities: section("capabilities", Section::Capabilities)
             .map(|table| capabilities(&table))
             .unwrap_or_default(),
@@ -107,10 +108,17 @@ fn capabilities(table: &Table<'_>) -> Capabilities {
         };
         Paths(words(key, PATH_MAX).into_iter().map(path).collect())
     };
+    let (file_read, file_write) = (paths("file_read"), paths("file_write"));
     let programs: Vec<String> = words("shell", WORD_MAX).into_iter().map(|(_, word)| word).collect();
+    if let Some(field) = table.get("shell").filter(|_| !programs.is_empty() && !file_read.is_whole()) {
+        field.wrong(
+            "a program reads every file of the workspace, and `file_read` does not grant that",
+            "grant file_read = [\".\"], or leave `shell` out",
+        );
+    }
     Capabilities {
-        file_read: paths("file_read"),
-        file_write: paths("file_write"),
+        file_read,
+        file_write,
         shell: if programs.iter().any(|name| name == "*") {
             Programs::Any
         } else {

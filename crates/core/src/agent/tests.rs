@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Capabilities, Gate, Manifest, McpGrant, Paths, Programs, covers, explain, outfit, overlay, parse,
+    Capabilities, Gate, Manifest, McpGrant, Paths, Privacy, Programs, covers, explain, outfit, overlay, parse,
 };
 
 fn manifest(raw: &Value) -> Manifest {
@@ -205,4 +205,28 @@ fn the_policy_hash_changes_with_everything_that_is_granted() {
     assert_eq!(policy(&reviewer()), policy(&other));
     other["capabilities"]["shell"] = json!(["python3", "rm"]);
     assert_ne!(policy(&reviewer()), policy(&other));
+}
+
+#[test]
+fn a_task_reaches_no_host_and_is_no_laxer_than_its_agent() {
+    let mut raw = reviewer();
+    raw["privacy"] = json!("private");
+    raw["capabilities"]["network"] = json!(["a.example", "b.example"]);
+    let agent = manifest(&raw);
+    let task = outfit(&json!({ "goal": "g" }), &agent).unwrap();
+    assert_eq!(task.network.hosts, ["a.example", "b.example"]);
+    assert_eq!(task.privacy, Privacy::Private);
+    let less = json!({ "goal": "g", "network": { "hosts": ["a.example"] }, "privacy": "sovereign" });
+    assert_eq!(outfit(&less, &agent).unwrap().network.hosts, ["a.example"]);
+    let more = json!({ "goal": "g", "network": { "hosts": ["c.example"] }, "privacy": "standard" });
+    let problems = outfit(&more, &agent).expect_err("it is read").to_string();
+    assert!(problems.contains("reaches \"c.example\""), "{problems}");
+    assert!(problems.contains("says standard, and the agent reviewer is private"), "{problems}");
+}
+
+#[test]
+fn an_agent_with_programs_reads_its_whole_workspace() {
+    let problems =
+        refused(&json!({ "name": "x", "capabilities": { "file_read": ["src"], "shell": ["python3"] } }));
+    assert!(problems.contains("capabilities.shell: a program reads every file"), "{problems}");
 }

@@ -24,7 +24,7 @@ fn action() -> ActionId {
 fn events() -> Vec<Event> {
     let args = r#"{ "path": "calc.py" }"#;
     vec![
-        Event::Claimed { epoch: 2, worker: WorkerId::parse("worker.a").unwrap() },
+        Event::Claimed { epoch: 2, worker: WorkerId::parse("worker.a").unwrap(), programs: None },
         Event::StepFinished {
             step: 3,
             stop: Stop::ToolUse,

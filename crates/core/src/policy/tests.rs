@@ -13,6 +13,7 @@ fn agent(capabilities: Capabilities) -> Agent {
         name: "ada".into(),
         version: None,
         description: None,
+        privacy: Default::default(),
         capabilities,
         gates: Gates::default(),
         secrets: Default::default(),
@@ -61,6 +62,7 @@ fn a_tool_whose_capability_is_missing_is_refused_by_that_name() {
         (Need::FileWrite, "file_write"),
         (Need::Shell, "shell"),
         (Need::Network, "network"),
+        (Need::Watch, "network"),
         (Need::Inference, "inference"),
         (mcp("git", "log"), "mcp git.log"),
     ];
@@ -79,6 +81,8 @@ fn what_is_granted_is_fine() {
         (Need::FileWrite, json!({ "from": "out/a", "to": "out/b" })),
         (Need::Shell, json!({ "argv": ["python3", "-V"] })),
         (Need::Network, json!({ "url": "https://a.example/" })),
+        (Need::Watch, json!({ "url": "https://a.example/" })),
+        (Need::Watch, json!({ "file": "docs/a" })),
         (Need::Inference, json!({})),
         (mcp("git", "log"), json!({})),
     ] {
@@ -94,6 +98,7 @@ fn what_lies_beyond_a_grant_is_left_to_the_gate() {
         (Need::FileRead, json!({}), "\".\""),
         (Need::FileWrite, json!({ "from": "out/a", "to": "src/a" }), "\"src/a\", only out"),
         (Need::FileWrite, json!({ "path": "out/../src/a" }), "\"out/../src/a\""),
+        (Need::Watch, json!({ "file": "private/key" }), "\"private/key\""),
         (Need::Shell, json!({ "argv": ["rm"] }), "\"rm\""),
     ] {
         let Some(Objection::Beyond(message)) = against(held(), need, &args) else { panic!("{args} is fine") };

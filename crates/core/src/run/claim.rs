@@ -7,15 +7,20 @@
 use super::call;
 use super::decide::{Draft, Refused};
 use super::state::{CallState, Thread, ThreadState};
-use crate::event::{Doubt, Event, StepFailure, StepTrouble};
+use crate::event::{Confinement, Doubt, Event, StepFailure, StepTrouble};
 use crate::id::{ActionId, WorkerId};
 use crate::tool::Repeat;
 
-pub(super) fn claimed(draft: &mut Draft, epoch: u64, worker: &WorkerId) -> Result<(), Refused> {
+pub(super) fn claimed(
+    draft: &mut Draft,
+    epoch: u64,
+    worker: &WorkerId,
+    programs: Option<Confinement>,
+) -> Result<(), Refused> {
     if epoch <= draft.run.epoch {
         return Err(Refused::StaleEpoch { epoch, ours: draft.run.epoch });
     }
-    draft.push(Event::Claimed { epoch, worker: worker.clone() });
+    draft.push(Event::Claimed { epoch, worker: worker.clone(), programs });
     for step in open_steps(draft) {
         let why = StepFailure {
             kind: StepTrouble::Lost,

@@ -91,7 +91,7 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
         (_, _) => {}
     }
     match what {
-        What::Claimed { epoch, worker } => claim::claimed(draft, *epoch, worker),
+        What::Claimed { epoch, worker, programs } => claim::claimed(draft, *epoch, worker, *programs),
         What::Tick => Ok(()),
         What::EvidenceRead(found) => retrieving::evidence_read(draft, found),
         What::ModelReplied { step, reply } => thread::replied(draft, *step, reply),

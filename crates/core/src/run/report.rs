@@ -18,12 +18,14 @@ pub(super) fn of(run: &Run, why: &Exhausted) -> HaltReport {
     let subtasks = run.plan.iter().flat_map(|plan| plan.subtasks()).map(|subtask| subtask.id.clone());
     let (done, open): (Vec<_>, Vec<_>) = subtasks.partition(|id| super::acting::output_of(run, id).is_some());
     let mut seen = BTreeSet::new();
-    let files = run.images.iter().map(|(_, image)| &image.path).filter(|path| seen.insert(path.as_str()));
+    let touched =
+        run.images.iter().flat_map(|(_, image)| [image.path.as_str()].into_iter().chain(image.moved_to()));
+    let files = touched.filter(|path| seen.insert(*path));
     HaltReport {
         spend: run.spend,
         done,
         open,
-        files: files.take(FILES_MAX).cloned().collect(),
+        files: files.take(FILES_MAX).map(str::to_owned).collect(),
         summary: latest(run).map(|summary| summary.step),
         partial: partial(run),
         raise: Raise { limit: why.limit.clone(), to: enough(why) },

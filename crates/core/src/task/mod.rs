@@ -16,6 +16,7 @@
 //! evidence = ["calc.py"]               # read before acting; below the workspace, no `..`; at most 128
 //! review = "when-unchecked"            # or "always", "never": who agrees to the output
 //! on_failure = "rollback"              # or "keep": what happens to written files
+//! privacy = "standard"                 # or "private": no `*` among the hosts; or "sovereign": no network at all
 //! tools = ["read_file", "edit_file"]   # built-in tools as they are; at most 128
 //!
 //! [workspace]
@@ -25,6 +26,11 @@
 //! [sandbox]                            # or sandbox = "none": programs may do what you may do; or "if-available"
 //! read = ["/opt/toolchain"]            # what programs may read besides the workspace and the system; at most 64
 //! write = ["/var/cache/build"]         # what they may also write; at most 64
+//!
+//! [network]                            # what the tools and caged programs may reach; nothing by default
+//! hosts = ["api.example.com", "*.example.org:8443"]   # name, *.zone, address:port, or "*"; at most 1024
+//! schemes = ["https"]                  # default http and https
+//! ports = [443]                        # for entries without one; default those of the schemes
 //!
 //! [output]
 //! schema = { type = "object" }         # becomes the first check, "output schema"; at most 64 KiB, 64 levels
@@ -77,6 +83,7 @@
 pub(crate) mod field;
 pub(crate) mod guard;
 pub(crate) mod limits;
+mod network;
 mod parse;
 pub(crate) mod problem;
 pub(crate) mod section;
@@ -85,12 +92,14 @@ pub mod suggest;
 mod tests;
 
 pub use limits::parse_raise;
+pub use network::{Network, Scheme};
 pub(crate) use parse::{model_reference, sandbox, tools};
 pub use parse::{parse, plain};
 pub use problem::{BadTask, Problem};
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::privacy::Privacy;
 use crate::agent::{Agent, Gates};
 use crate::budget::{Limits, Price};
 use crate::guard::{Effect, loops};
@@ -136,6 +145,12 @@ pub struct Task {
     /// In what its programs run.
     #[serde(default, skip_serializing_if = "is_plain_cage")]
     pub sandbox: Sandbox,
+    /// What it may reach over the network.
+    #[serde(default, skip_serializing_if = "Network::is_default")]
+    pub network: Network,
+    /// How far what it knows may go.
+    #[serde(default, skip_serializing_if = "is_standard")]
+    pub privacy: Privacy,
     /// Who works on it; `None`: nobody in particular, who may use every tool of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<Agent>>,
@@ -171,6 +186,10 @@ impl Default for Sandbox {
     fn default() -> Self {
         Self::Cage { read: Vec::new(), write: Vec::new() }
     }
+}
+
+fn is_standard(privacy: &Privacy) -> bool {
+    *privacy == Privacy::Standard
 }
 
 fn is_plain_cage(sandbox: &Sandbox) -> bool {

@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::field::{Field, Table};
-use super::guard;
 use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
 use super::section::Section;
 use super::{CommandTool, OnFailure, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode};
+use super::{guard, network};
+use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
 use crate::id::{SubtaskId, ToolName};
@@ -72,6 +73,7 @@ fn read(top: &Table<'_>) -> Task {
     let goal = top.require("goal", "say what is wanted, as in goal = \"Make the tests pass\"");
     let text = |field: Field<'_>| field.text(GOAL_MAX).map(str::to_owned);
     let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
+    let privacy = top.get("privacy").and_then(|field| field.one_of(&Privacy::WORDS)).unwrap_or_default();
     let mut task = Task {
         goal: goal.and_then(text).unwrap_or_default(),
         model: model(top),
@@ -94,6 +96,10 @@ fn read(top: &Table<'_>) -> Task {
         tools: tools(top),
         workspace: workspace(section("workspace", Section::Workspace)),
         sandbox: top.get("sandbox").map(|field| sandbox(&field)).unwrap_or_default(),
+        network: section("network", Section::Network)
+            .map(|table| network::read(&table, privacy))
+            .unwrap_or_default(),
+        privacy,
         checks: checks(top, section("output", Section::Output)),
         plan: top.get("plan").and_then(|field| plan(&field)),
         limits: Limits::default(),

@@ -1,7 +1,7 @@
 //! Which keys a task file knows, and where each belongs.
 
 use super::problem::{Problems, shown_key};
-use super::{guard, limits, suggest};
+use super::{guard, limits, network, suggest};
 
 /// A table of the task file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(crate) enum Section {
     Workspace,
     /// `[sandbox]`
     Sandbox,
+    /// `[network]`
+    Network,
     /// `[output]`
     Output,
     /// `[[check]]`
@@ -37,10 +39,11 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
+        Self::Network,
         Self::Output,
         Self::Check,
         Self::Tool,
@@ -67,6 +70,8 @@ impl Section {
                 "tools",
                 "workspace",
                 "sandbox",
+                "network",
+                "privacy",
                 "output",
                 "check",
                 "tool",
@@ -76,6 +81,7 @@ impl Section {
             ],
             Self::Workspace => &["path", "mode"],
             Self::Sandbox => &["read", "write"],
+            Self::Network => &network::KEYS,
             Self::Output => &["schema"],
             Self::Check => &["name", "command", "timeout_seconds"],
             Self::Tool => &[
@@ -126,6 +132,7 @@ impl Section {
             Self::Top => "the top of the file",
             Self::Workspace => "`[workspace]`",
             Self::Sandbox => "`[sandbox]`",
+            Self::Network => "`[network]`",
             Self::Output => "`[output]`",
             Self::Check => "`[[check]]`",
             Self::Tool => "`[[tool]]`",

@@ -102,6 +102,43 @@ fn programs_are_caged_unless_the_task_says_otherwise_in_so_many_words() {
 }
 
 #[test]
+fn nothing_is_reached_unless_the_task_lists_it() {
+    let with = |network: serde_json::Value, privacy: &str| json!({ "goal": "x", "model": "a:b", "network": network, "privacy": privacy });
+    let none = plain("x", "a:b").unwrap();
+    assert!(!none.network.is_granted() && none.privacy == Privacy::Standard);
+    let written = serde_json::to_value(&none).unwrap();
+    assert!(written.get("network").is_none() && written.get("privacy").is_none(), "old fingerprints stay");
+
+    let hosts = json!(["api.example.com", "*.example.org:8443", "127.0.0.1:80", "[::1]:8080", "*:443"]);
+    let listed = with(json!({ "hosts": hosts, "schemes": ["https", "https"], "ports": [443] }), "standard");
+    let task = parse(&listed).unwrap();
+    assert_eq!(task.network.hosts.len(), 5);
+    assert_eq!(
+        (task.network.schemes.as_slice(), task.network.ports.as_slice()),
+        (&[Scheme::Https][..], &[443][..])
+    );
+    let again: Task = serde_json::from_value(serde_json::to_value(&task).unwrap()).unwrap();
+    assert_eq!(again, task);
+
+    let bad =
+        json!({ "hosts": ["https://a.example", "a b", "a.*.b", "x", "x"], "schemes": ["ftp"], "ports": [0] });
+    let found = places(&with(bad, "standard"));
+    for place in [
+        "network.hosts[0]",
+        "network.hosts[1]",
+        "network.hosts[2]",
+        "network.hosts[4]",
+        "network.schemes[0]",
+        "network.ports[0]",
+    ] {
+        assert!(found.contains(&place.to_owned()), "{place}: {found:?}");
+    }
+    assert_eq!(places(&with(json!({ "hosts": ["a.example", "*"] }), "private")), ["network.hosts[1]"]);
+    assert_eq!(parse(&with(json!({ "hosts": ["*"] }), "sovereign")).unwrap().privacy, Privacy::Sovereign);
+    assert_eq!(places(&with(json!({}), "secret")), ["privacy"]);
+}
+
+#[test]
 fn everything_the_file_form_offers_arrives_in_the_task() {
     let task = parse(&full()).unwrap();
     assert_eq!(task.instructions.as_deref(), Some("Keep it short."));
@@ -206,7 +243,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, output, check, tool, plan, limits, guard",
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, limits, guard",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -222,7 +259,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, output, check, tool, plan, limits, guard
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, limits, guard
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 

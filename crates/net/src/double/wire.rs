@@ -1,7 +1,7 @@
 //! A network without sockets, with one server behind every address.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +45,7 @@ pub struct Wire {
     dialed: Mutex<Vec<SocketAddr>>,
     unreachable: Vec<SocketAddr>,
     peer: Option<SocketAddr>,
+    own: Vec<IpAddr>,
     connections: Mutex<JoinSet<()>>,
 }
 
@@ -65,6 +66,7 @@ impl Wire {
             dialed: Mutex::default(),
             unreachable: Vec::new(),
             peer: None,
+            own: Vec::new(),
             connections: Mutex::default(),
         }
     }
@@ -88,6 +90,13 @@ impl Wire {
     #[must_use]
     pub fn hijacked_by(mut self, peer: SocketAddr) -> Self {
         self.peer = Some(peer);
+        self
+    }
+
+    /// The same, on a machine that answers to this address itself.
+    #[must_use]
+    pub fn on_machine(mut self, own: IpAddr) -> Self {
+        self.own.push(own);
         self
     }
 
@@ -120,6 +129,10 @@ impl Dial for Wire {
             drop(server.serve(theirs, to.port()).await);
         });
         Ok(Dialed { stream: Box::new(ours), peer: self.peer.unwrap_or(to) })
+    }
+
+    fn is_own(&self, address: IpAddr) -> bool {
+        self.own.contains(&address)
     }
 }
 

@@ -23,6 +23,9 @@ use crate::policy::{Host, Malformed, Refusal, Scheme, Target};
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("bowline/", env!("CARGO_PKG_VERSION")));
 const ENCODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate");
 
+/// A part of a compressed body cannot be inflated.
+const PLAIN: HeaderValue = HeaderValue::from_static("identity");
+
 /// An HTTP client that goes through the gate.
 #[derive(Clone)]
 pub struct Fetch {
@@ -35,6 +38,18 @@ impl Fetch {
     /// A client on this gate.
     pub fn new(gate: Gate, limits: FetchLimits, trust: Trust) -> Result<Self, BadTrust> {
         Ok(Self { gate, limits, tls: trust.config()? })
+    }
+
+    /// The same client within other limits.
+    #[must_use]
+    pub fn within(&self, limits: FetchLimits) -> Self {
+        Self { limits, ..self.clone() }
+    }
+
+    /// What the client goes by.
+    #[must_use]
+    pub fn gate(&self) -> &Gate {
+        &self.gate
     }
 
     /// Sends the request, follows redirects, and gives back the head of the
@@ -122,7 +137,8 @@ fn written(target: &Target, outgoing: &Outgoing) -> Result<http::Request<Full<by
     let host = target.authority().parse().map_err(|_| Refusal::Malformed(Malformed::Character))?;
     headers.insert(header::HOST, host);
     headers.entry(header::USER_AGENT).or_insert(USER_AGENT);
-    headers.insert(header::ACCEPT_ENCODING, ENCODINGS);
+    let encodings = if headers.contains_key(header::RANGE) { PLAIN } else { ENCODINGS };
+    headers.insert(header::ACCEPT_ENCODING, encodings);
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     Ok(request)
 }

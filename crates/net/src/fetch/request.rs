@@ -103,6 +103,12 @@ impl Request {
         }
     }
 
+    /// Where it is meant to go.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// The same with one more header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, BadRequest> {
         let bad = |why| BadRequest::Header { name: name.chars().take(64).collect(), why };

@@ -39,6 +39,8 @@ pub enum Special {
     Reserved,
     /// An IPv6 address with an IPv4 address inside.
     Embedded,
+    /// Public, and the machine's own.
+    Own,
 }
 
 impl fmt::Display for Special {
@@ -58,6 +60,7 @@ impl fmt::Display for Special {
             Self::Multicast => "a multicast address",
             Self::Reserved => "a reserved address",
             Self::Embedded => "an IPv4 address inside an IPv6 one",
+            Self::Own => "an address of this machine itself",
         })
     }
 }

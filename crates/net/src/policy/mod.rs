@@ -54,7 +54,8 @@ struct Ports {
 pub struct Policy {
     tier: Tier,
     schemes: Vec<Scheme>,
-    ports: Vec<u16>,
+    /// For entries that name none; `None`: the ports the schemes are spoken on.
+    ports: Option<Vec<u16>>,
     names: HashMap<Name, Ports>,
     zones: HashMap<Box<str>, Ports>,
     addresses: HashMap<IpAddr, Ports>,
@@ -63,13 +64,13 @@ pub struct Policy {
 
 impl Policy {
     /// Reads a list of hosts: `name`, `*.zone`, an address, `*`, each with an
-    /// optional `:port`. Without further word http and https, ports 80 and 443.
+    /// optional `:port`. Without further word http and https, each on its own port.
     pub fn new<S: AsRef<str>>(tier: Tier, hosts: &[S]) -> Result<Self, BadPolicy> {
         bounded("hosts", hosts.len(), HOSTS_MAX)?;
         let mut policy = Self {
             tier,
             schemes: vec![Scheme::Https, Scheme::Http],
-            ports: vec![443, 80],
+            ports: None,
             names: HashMap::new(),
             zones: HashMap::new(),
             addresses: HashMap::new(),
@@ -102,7 +103,7 @@ impl Policy {
         if ports.contains(&0) {
             return Err(BadPolicy::PortZero);
         }
-        self.ports = ports.to_vec();
+        self.ports = Some(ports.to_vec());
         Ok(self)
     }
 
@@ -184,12 +185,30 @@ impl Policy {
         Ok(Checked { target, addresses })
     }
 
+    /// Refuses addresses that the machine itself answers to, unless the service is
+    /// granted by its address: what listens there was not meant for visitors from
+    /// inside. Which addresses those are, the caller finds out.
+    pub fn refuse_own(&self, checked: &Checked, own: &[IpAddr]) -> Result<(), Refusal> {
+        let target = &checked.target;
+        let granted = |address: IpAddr| match target.grant {
+            Grant::Address => true,
+            Grant::Listed => self.names_service(address, target.port),
+            Grant::Public => false,
+        };
+        match own.iter().find(|address| !granted(**address)) {
+            None => Ok(()),
+            Some(address) => {
+                Err(Refusal::Address { host: target.host.clone(), address: *address, special: Special::Own })
+            }
+        }
+    }
+
     fn check_address(&self, target: &Target, address: IpAddr) -> Result<(), Refusal> {
         let Some(special) = special_use(address) else { return Ok(()) };
         let granted = match target.grant {
             Grant::Address => true,
             // A listed name may lead to a granted service; a name only `*` lets through may not.
-            Grant::Listed => self.addresses.get(&address).is_some_and(|p| p.own.contains(&target.port)),
+            Grant::Listed => self.names_service(address, target.port),
             Grant::Public => false,
         };
         if granted { Ok(()) } else { Err(Refusal::Address { host: target.host.clone(), address, special }) }
@@ -211,6 +230,20 @@ impl Policy {
         Ok(())
     }
 
+    /// Whether entries without a port of their own open this one. A port of a scheme
+    /// that is not allowed is none of them: what goes through a tunnel cannot be seen.
+    fn shares(&self, port: u16) -> bool {
+        match &self.ports {
+            Some(ports) => ports.contains(&port),
+            None => self.schemes.iter().any(|scheme| scheme.default_port() == port),
+        }
+    }
+
+    /// Whether this service is granted in so many words.
+    fn names_service(&self, address: IpAddr, port: u16) -> bool {
+        self.addresses.get(&address).is_some_and(|ports| ports.own.contains(&port))
+    }
+
     /// The strongest grant for this host and port.
     fn grant(&self, host: &Host, port: u16) -> Result<Grant, Refusal> {
         let listed: Vec<&Ports> = match host {
@@ -220,7 +253,7 @@ impl Policy {
             }
             Host::Address(address) => self.addresses.get(address).into_iter().collect(),
         };
-        let opens = |ports: &Ports| ports.own.contains(&port) || (ports.shared && self.ports.contains(&port));
+        let opens = |ports: &Ports| ports.own.contains(&port) || (ports.shared && self.shares(port));
         if listed.iter().any(|ports| opens(ports)) {
             return Ok(match host {
                 Host::Name(_) => Grant::Listed,

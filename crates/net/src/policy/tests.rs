@@ -445,3 +445,15 @@ proptest! {
         prop_assert!(star().check(target, &answers).is_err());
     }
 }
+
+#[test]
+fn without_http_its_port_is_closed_to_tunnels_too() {
+    let policy = star().with_schemes(&[Scheme::Https]);
+    assert!(policy.tunnel("api.example.com:443").is_ok());
+    assert!(matches!(policy.tunnel("api.example.com:80"), Err(Refusal::Port { port: 80, .. })));
+    assert!(policy.judge("https://api.example.com:80/").is_err());
+    // Whoever names the port means it.
+    assert!(policy.clone().with_ports(&[80]).unwrap().tunnel("api.example.com:80").is_ok());
+    let named = Policy::new(Tier::Standard, &["a.example:80"]).unwrap().with_schemes(&[Scheme::Https]);
+    assert!(named.tunnel("a.example:80").is_ok());
+}

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::dial::Stream;
@@ -130,6 +130,7 @@ pub type Log = Arc<dyn Fn(&Decision) + Send + Sync>;
 #[derive(Debug)]
 pub struct Proxy {
     accepting: JoinHandle<()>,
+    stop: Option<oneshot::Sender<()>>,
 }
 
 impl Proxy {
@@ -143,13 +144,14 @@ impl Proxy {
             }
         }
         let counter = Arc::new(Counter { gate, limits, log });
-        Ok(Self { accepting: tokio::spawn(accept(listener, counter)) })
+        let (stop, stopped) = oneshot::channel();
+        Ok(Self { accepting: tokio::spawn(accept(listener, counter, stopped)), stop: Some(stop) })
     }
 
     /// Ends it and waits until nothing goes through any more.
     pub async fn close(mut self) {
-        self.accepting.abort();
-        // It was cancelled: there is nothing to learn from how it ended.
+        drop(self.stop.take());
+        // It ends when its last connection has: there is nothing else to learn from it.
         drop((&mut self.accepting).await);
     }
 }
@@ -160,17 +162,28 @@ impl Drop for Proxy {
     }
 }
 
-/// Accepts as long as there is room; the connections end with this future.
-async fn accept(listener: Listener, counter: Arc<Counter>) {
+/// Accepts until it is told to stop, and then ends every connection before it ends.
+async fn accept(listener: Listener, counter: Arc<Counter>, stopped: oneshot::Receiver<()>) {
+    let mut connections = JoinSet::new();
+    tokio::select! {
+        () = accept_all(&listener, &counter, &mut connections) => {}
+        // An owner that is gone has stopped it too.
+        _ = stopped => {}
+    }
+    drop(listener);
+    connections.shutdown().await;
+}
+
+/// Accepts as long as there is room.
+async fn accept_all(listener: &Listener, counter: &Arc<Counter>, connections: &mut JoinSet<()>) {
     const PAUSE: Duration = Duration::from_millis(50);
     let room = Arc::new(Semaphore::new(counter.limits.connections_max.max(1)));
-    let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         match listener.next().await {
             Ok(stream) => {
-                let counter = Arc::clone(&counter);
+                let counter = Arc::clone(counter);
                 connections.spawn(async move {
                     let _place = place;
                     counter.serve(stream).await;

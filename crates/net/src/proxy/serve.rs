@@ -13,7 +13,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::time::timeout;
 
-use super::meter::Metered;
+use super::meter::{Activity, Metered};
 use super::{Decision, Log, Outcome, ProxyLimits, forward};
 use crate::dial::Stream;
 use crate::exchange::{self, Driven};
@@ -44,13 +44,19 @@ type Slot = Mutex<Option<Granted>>;
 impl Counter {
     /// Serves one connection to its end.
     pub(super) async fn serve(&self, stream: Box<dyn Stream>) {
-        // Too long a life ends like any other broken connection.
-        drop(timeout(self.limits.lifetime, self.serve_unhurried(stream)).await);
+        let activity = Activity::default();
+        let served = timeout(self.limits.lifetime, self.serve_unhurried(stream, &activity));
+        // Too long a life, or too long a silence, ends like any other broken connection.
+        tokio::select! {
+            served = served => drop(served),
+            () = activity.silent_for(self.limits.idle) => {}
+        }
     }
 
-    async fn serve_unhurried(&self, stream: Box<dyn Stream>) {
+    async fn serve_unhurried(&self, stream: Box<dyn Stream>, activity: &Activity) {
         let slot = Slot::default();
-        let answered = service_fn(|request| async { Ok::<_, Infallible>(self.answer(request, &slot).await) });
+        let answered =
+            service_fn(|request| async { Ok::<_, Infallible>(self.answer(request, &slot, activity).await) });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.limits.head).max_buf_size(HEAD_MAX);
         // A client that breaks off or talks nonsense gets no further; nobody else is concerned.
@@ -59,17 +65,18 @@ impl Counter {
         if let Some(Granted { inner, mut outer }) = granted
             && let Ok(inner) = inner.await
         {
+            activity.begin();
             drop(tokio::io::copy_bidirectional(&mut TokioIo::new(inner), &mut outer).await);
         }
     }
 
-    async fn answer(&self, request: http::Request<Incoming>, slot: &Slot) -> Answer {
+    async fn answer(&self, request: http::Request<Incoming>, slot: &Slot, activity: &Activity) -> Answer {
         let method = request.method().clone();
         let asked = asked(request.uri());
         let outcome = if method == Method::CONNECT {
-            self.tunnel(request, &asked, slot).await
+            self.tunnel(request, &asked, slot, activity).await
         } else {
-            self.forward(request, &asked).await
+            self.forward(request, &asked, activity).await
         };
         outcome.unwrap_or_else(|(status, message)| said(status, message))
     }
@@ -79,11 +86,12 @@ impl Counter {
         mut request: http::Request<Incoming>,
         asked: &str,
         slot: &Slot,
+        activity: &Activity,
     ) -> Result<Answer, (StatusCode, String)> {
         let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
         let judged = self.gate.policy().tunnel(&authority);
         let checked = self.decide(&Method::CONNECT, asked, judged).await?;
-        let outer = self.connect(&checked).await?;
+        let outer = self.connect(&checked, activity).await?;
         let granted = Granted { inner: hyper::upgrade::on(&mut request), outer };
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(granted);
         Ok(said(StatusCode::OK, String::new()))
@@ -93,16 +101,19 @@ impl Counter {
         &self,
         request: http::Request<Incoming>,
         asked: &str,
+        activity: &Activity,
     ) -> Result<Answer, (StatusCode, String)> {
         let judged = self.gate.policy().judge(&request.uri().to_string()).and_then(clear_text);
         let checked = self.decide(request.method(), asked, judged).await?;
         let request = forward::rewrite(request, checked.target())
             .map_err(|malformed| (StatusCode::BAD_REQUEST, malformed.to_string()))?;
-        let outer = self.connect(&checked).await?;
+        let outer = self.connect(&checked, activity).await?;
         let sent = timeout(self.limits.first_byte, exchange::send(Box::new(outer), request)).await;
         let answer = sent
             .map_err(|_| (StatusCode::GATEWAY_TIMEOUT, "the server took too long to answer".to_owned()))?
             .map_err(|error| (StatusCode::BAD_GATEWAY, format!("the exchange broke off: {error}")))?;
+        // Until here the wait for the head was the limit.
+        activity.begin();
         let (mut head, body) = answer.into_parts();
         forward::strip(&mut head.headers);
         Ok(http::Response::from_parts(head, Either::Left(body)))
@@ -127,9 +138,9 @@ impl Counter {
         outcome.map_err(|error| shown(&error))
     }
 
-    async fn connect(&self, checked: &Checked) -> Result<Metered, (StatusCode, String)> {
+    async fn connect(&self, checked: &Checked, activity: &Activity) -> Result<Metered, (StatusCode, String)> {
         let stream = self.gate.connect(checked).await.map_err(|error| shown(&error))?;
-        Ok(Metered::new(stream, self.limits.bytes_max, self.limits.idle))
+        Ok(Metered::new(stream, self.limits.bytes_max, activity.clone()))
     }
 }
 

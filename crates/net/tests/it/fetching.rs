@@ -230,3 +230,12 @@ async fn an_error_status_is_an_answer() {
     let fetched = get(&Machine::new(vec![missing])).await.unwrap();
     assert_eq!((fetched.status.as_u16(), fetched.body.as_slice()), (404, &b"no"[..]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_part_of_a_body_is_asked_for_as_it_is() {
+    let machine = Machine::new(vec![body("art")]);
+    let request = Request::get(URL).header("Range", "bytes=1-3").unwrap();
+    machine.client().fetch(request).await.unwrap();
+    let head = machine.wire.heads().concat();
+    assert!(head.contains("accept-encoding: identity\r\n") && !head.contains("gzip"), "{head}");
+}

@@ -100,3 +100,34 @@ async fn a_model_server_on_this_machine_is_reached_over_real_sockets() {
     assert!(served.await.unwrap().starts_with("GET /api HTTP/1.1\r\n"));
     assert!(client.fetch(Request::get("http://127.0.0.1:1/")).await.is_err());
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_machine_itself_is_not_a_public_host() {
+    let own = "93.184.216.34";
+    let open = |hosts: &[&str]| {
+        let wire = Wire::new(vec![]).on_machine(crate::address(own));
+        let policy = Policy::new(Tier::Standard, hosts).unwrap();
+        Gate::over(policy, Waits::default(), Arc::new(Names::new(at(&[own]))), Arc::new(wire)).unwrap()
+    };
+    for (hosts, url, reached) in [
+        (&["*"][..], "http://a.example/", false),
+        (&["*"], "http://93.184.216.34/", false),
+        (&["a.example"], "http://a.example/", false),
+        (&["a.example", "93.184.216.34:80"], "http://a.example/", true),
+        (&["93.184.216.34"], "http://93.184.216.34/", true),
+    ] {
+        let gate = open(hosts);
+        let admitted = gate.admit(gate.policy().judge(url).unwrap()).await;
+        assert_eq!(admitted.is_ok(), reached, "{hosts:?}: {url}");
+        if let Err(refused) = admitted {
+            assert!(refused.to_string().contains("of this machine itself"), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn the_system_knows_which_addresses_are_its_own() {
+    use bowline_net::{Dial as _, SystemDial};
+    assert!(SystemDial.is_own(crate::address("127.0.0.1")));
+    assert!(!SystemDial.is_own(crate::address("192.0.2.1")));
+}

@@ -221,3 +221,40 @@ async fn a_listener_others_can_reach_is_refused() {
     assert!(matches!(open, Err(ProxyError::NotLoopback { .. })));
     assert!(start(TcpListener::bind("127.0.0.1:0").await.unwrap()).is_ok());
 }
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_silence_too() {
+    let limits =
+        ProxyLimits { connections_max: 1, idle: Duration::from_millis(50), ..ProxyLimits::default() };
+    let caged = Caged::new(Machine::new(vec![Play::Endless]), limits);
+    let mut deaf = caged.connect().await;
+    deaf.write_all(ask("GET", "http://api.example.com/").as_bytes()).await.unwrap();
+    // There is room for the next only when the first has been given up.
+    let mut next = caged.connect().await;
+    next.write_all(ask("GET", "http://evil.test/").as_bytes()).await.unwrap();
+    let answered = tokio::time::timeout(Duration::from_secs(20), next.read_u8()).await;
+    assert_eq!(answered.expect("the deaf client is given up").unwrap(), b'H');
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_waits_for_connections_that_are_still_at_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(folder.path().join("proxy")).unwrap();
+    let (arrived, arrivals) = std::sync::mpsc::sync_channel(1);
+    let (go_on, wait) = std::sync::mpsc::sync_channel::<()>(1);
+    let wait = Mutex::new(wait);
+    let busy = Arc::new(move |_: &Decision| {
+        arrived.send(()).unwrap();
+        wait.lock().unwrap().recv().unwrap();
+    });
+    let gate = Machine::new(vec![]).gate();
+    let proxy = Proxy::start(gate, Listener::Unix(listener), ProxyLimits::default(), busy).unwrap();
+    let mut client = UnixStream::connect(folder.path().join("proxy")).await.unwrap();
+    client.write_all(ask("GET", "http://evil.test/").as_bytes()).await.unwrap();
+    tokio::task::spawn_blocking(move || arrivals.recv().unwrap()).await.unwrap();
+    let mut closing = std::pin::pin!(proxy.close());
+    let early = tokio::time::timeout(Duration::from_millis(100), &mut closing).await;
+    assert!(early.is_err(), "it says it has closed while a connection is at work");
+    go_on.send(()).unwrap();
+    closing.await;
+}

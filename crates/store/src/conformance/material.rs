@@ -40,6 +40,8 @@ pub(super) fn submission(goal: &str, key: Option<&str>) -> Submission {
         tools: Vec::new(),
         workspace: Workspace { path: "workspace".to_owned(), mode: WorkspaceMode::InPlace },
         sandbox: Default::default(),
+        network: Default::default(),
+        privacy: Default::default(),
         agent: None,
     };
     Submission {

@@ -11,11 +11,11 @@ use crate::{CallContext, PreparedWrite, Tool, ToolOutput};
 /// Most places named when a text is found more than once.
 const PLACES_TOLD: usize = 5;
 
-pub(super) const DESCRIPTION: &str = "Change a part of a text file of the workspace: `old` is replaced by `new`. \
+pub(crate) const DESCRIPTION: &str = "Change a part of a text file of the workspace: `old` is replaced by `new`. \
 `old` must be copied exactly from the file, white space included, and must occur once; add lines around it until it \
 does, or set `all` to replace every occurrence.";
 
-pub(super) fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -29,12 +29,12 @@ pub(super) fn schema() -> Value {
     })
 }
 
-pub(super) struct EditFile {
+pub(crate) struct EditFile {
     spec: ToolSpec,
 }
 
 impl EditFile {
-    pub(super) fn new(spec: ToolSpec) -> Self {
+    pub(crate) fn new(spec: ToolSpec) -> Self {
         Self { spec }
     }
 }

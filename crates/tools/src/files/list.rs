@@ -17,10 +17,10 @@ const DEPTH_MAX: usize = 20;
 const ENTRIES_MAX: usize = 1000;
 pub(super) const SKIPPED: &[&str] = &[".git", ".bowline"];
 
-pub(super) const DESCRIPTION: &str = "List the files and folders of the workspace, sorted, one per line. Folders end \
+pub(crate) const DESCRIPTION: &str = "List the files and folders of the workspace, sorted, one per line. Folders end \
 in /, links show where they lead. .git is left out.";
 
-pub(super) fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -32,12 +32,12 @@ pub(super) fn schema() -> Value {
     })
 }
 
-pub(super) struct ListFiles {
+pub(crate) struct ListFiles {
     spec: ToolSpec,
 }
 
 impl ListFiles {
-    pub(super) fn new(spec: ToolSpec) -> Self {
+    pub(crate) fn new(spec: ToolSpec) -> Self {
         Self { spec }
     }
 }

@@ -9,11 +9,11 @@ use super::{given_back, in_words, is_binary, typed};
 use crate::workspace::FILE_BYTES_MAX;
 use crate::{CallContext, Tool, ToolOutput, Workspace, background};
 
-pub(super) const DESCRIPTION: &str = "Read a text file of the workspace. Returns the text exactly as it is in the \
+pub(crate) const DESCRIPTION: &str = "Read a text file of the workspace. Returns the text exactly as it is in the \
 file, so parts of it can be used as `old` of edit_file. Long output is cut in the middle: read a long file in parts \
 with `from_line` and `lines`.";
 
-pub(super) fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -26,12 +26,12 @@ pub(super) fn schema() -> Value {
     })
 }
 
-pub(super) struct ReadFile {
+pub(crate) struct ReadFile {
     spec: ToolSpec,
 }
 
 impl ReadFile {
-    pub(super) fn new(spec: ToolSpec) -> Self {
+    pub(crate) fn new(spec: ToolSpec) -> Self {
         Self { spec }
     }
 }

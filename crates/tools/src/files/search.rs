@@ -22,11 +22,11 @@ const MATCHES_MAX: usize = 1000;
 const LINE_SHOWN_MAX: usize = 400;
 const PATTERN_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-pub(super) const DESCRIPTION: &str = "Search the text files of the workspace for lines that match a regular \
+pub(crate) const DESCRIPTION: &str = "Search the text files of the workspace for lines that match a regular \
 expression (Rust syntax: no look-around, no back references; (?i) ignores case). Returns `path:line: text`, sorted by \
 path. .git, .env and binary files are left out.";
 
-pub(super) fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -41,12 +41,12 @@ pub(super) fn schema() -> Value {
     })
 }
 
-pub(super) struct SearchFiles {
+pub(crate) struct SearchFiles {
     spec: ToolSpec,
 }
 
 impl SearchFiles {
-    pub(super) fn new(spec: ToolSpec) -> Self {
+    pub(crate) fn new(spec: ToolSpec) -> Self {
         Self { spec }
     }
 }

@@ -15,10 +15,10 @@ use super::{given_back, in_words, typed};
 use crate::workspace::{Current, FILE_BYTES_MAX, MissingParents, TempName};
 use crate::{CallContext, PreparedWrite, Tool, ToolOutput, Workspace, background};
 
-pub(super) const DESCRIPTION: &str = "Write a file of the workspace: make it, or replace all of its content. Missing \
+pub(crate) const DESCRIPTION: &str = "Write a file of the workspace: make it, or replace all of its content. Missing \
 folders are made. To change a part of a file, use edit_file.";
 
-pub(super) fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -30,12 +30,12 @@ pub(super) fn schema() -> Value {
     })
 }
 
-pub(super) struct WriteFile {
+pub(crate) struct WriteFile {
     spec: ToolSpec,
 }
 
 impl WriteFile {
-    pub(super) fn new(spec: ToolSpec) -> Self {
+    pub(crate) fn new(spec: ToolSpec) -> Self {
         Self { spec }
     }
 }
@@ -81,7 +81,7 @@ pub(super) async fn prepare(
             None => (None, workspace.first_missing_folder(&path).map_err(in_words)?),
         };
         let after = within_cap(change(before.as_deref())?)?;
-        Ok(PreparedWrite { path: path.as_str().to_owned(), before, after, new_folder })
+        Ok(PreparedWrite { path: path.as_str().to_owned(), before, after, new_folder, departure: None })
     };
     background::run(ctx.timeout, work).await.map_err(|not_done| not_done.message(ctx.timeout))?
 }

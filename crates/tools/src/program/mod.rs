@@ -28,9 +28,10 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 
 use bowline_cage::{Hold, Report};
+use bowline_core::event::Confinement;
 use capture::Capture;
 
-use crate::sandbox::{self, Author, Missing, Sandbox, Wish};
+use crate::sandbox::{self, Author, Sandbox, Wish};
 
 pub(crate) use command::RunCommand;
 pub(crate) use command_tool::{CommandCall, command_spec};
@@ -168,17 +169,22 @@ impl Program<'_> {
     async fn command(&self) -> Result<(Command, Option<Hold>), String> {
         match self.sandbox {
             Sandbox::Off => Ok((self.plain()?, None)),
-            Sandbox::Caged { cages, missing: Missing::RunWithout, .. } if cages.cage().await.is_err() => {
-                Ok((self.plain()?, None))
-            }
-            Sandbox::Caged { cages, read, write, .. } => {
+            Sandbox::Caged { cages, read, write, narrow, outlet, .. } => {
+                match self.sandbox.confinement().await {
+                    Ok(Confinement::Caged) => {}
+                    Ok(Confinement::Uncaged) => return Ok((self.plain()?, None)),
+                    Err(missing) => return Err(format!("{}; {}", missing.what, missing.remedy)),
+                }
                 let wish = Wish {
-                    argv: self.argv,
+                    argv: self.argv.to_vec(),
                     author: self.author,
-                    folder: self.folder,
-                    variables: &self.variables,
+                    folder: self.folder.to_owned(),
+                    variables: self.variables.clone(),
+                    read: read.clone(),
+                    write: write.clone(),
+                    narrow: narrow.clone().filter(|_| self.author == Author::Model),
                 };
-                let caged = sandbox::caged(cages, &wish, read, write).await?;
+                let caged = sandbox::caged(cages, wish, outlet.as_ref()).await?;
                 Ok((Command::from(caged.command), Some(caged.hold)))
             }
         }
@@ -200,6 +206,8 @@ impl Program<'_> {
             (Ended::Exited(_), Report::Refused(why)) => {
                 return Err(format!("the sandbox did not come up: {why}"));
             }
+            // The launcher was gone before it could tell.
+            (Ended::Exited(_), Report::Starting) => Ended::Lost,
             // So a shell says it, and so does the launcher.
             (Ended::Exited(code @ 129..=192), _) => Ended::Killed(code - 128),
             (ended, _) => ended,
@@ -304,5 +312,34 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(ended: Ended, report: Report) -> Result<Ended, String> {
+        let argv = ["x".to_owned()];
+        let program = Program {
+            argv: &argv,
+            author: Author::Model,
+            folder: Path::new("/"),
+            sandbox: &Sandbox::Off,
+            variables: Vec::new(),
+            input: Vec::new(),
+            limit: Duration::ZERO,
+        };
+        let ran = Ran { ended, output: String::new(), errors: String::new() };
+        program.told_by_cage(ran, report).map(|ran| ran.ended)
+    }
+
+    #[test]
+    fn a_program_that_may_have_been_started_is_in_doubt() {
+        assert_eq!(told(Ended::Exited(137), Report::Starting), Ok(Ended::Lost));
+        assert_eq!(told(Ended::Exited(1), Report::Starting), Ok(Ended::Lost));
+        assert!(told(Ended::Exited(1), Report::NoCage).is_err());
+        assert!(told(Ended::Exited(127), Report::NoProgram("x".into())).is_err());
+        assert_eq!(told(Ended::Exited(1), Report::Started), Ok(Ended::Exited(1)));
     }
 }

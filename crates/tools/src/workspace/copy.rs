@@ -1,7 +1,7 @@
 //! A copy of a whole folder, there completely or not at all.
 //!
-//! The copy grows in a temporary sibling that is renamed at the end, so a target
-//! that exists is complete. The sibling is locked while it grows: one left by a
+//! The copy grows in a temporary sibling that is written to the disk and renamed at
+//! the end, so a target that exists is complete, also after the power failed. The sibling is locked while it grows: one left by a
 //! killed process is not locked and is begun again; a live one is left alone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -111,7 +111,7 @@ impl CopyError {
 /// a complete copy and left as it is.
 pub async fn copy_tree(from: &Path, to: &Path) -> Result<Copied, CopyError> {
     let (source, target) = (from.to_owned(), to.to_owned());
-    let caps = Caps { entries: COPY_FILES_MAX, bytes: COPY_BYTES_MAX };
+    let caps = Caps { entries: COPY_FILES_MAX, bytes: COPY_BYTES_MAX, sync: Sync::DISK };
     background::run(COPY_TIME_MAX, move |stop| copy(&source, &target, caps, stop))
         .await
         .unwrap_or_else(|_| Err(CopyError::BrokenOff { to: to.to_owned() }))
@@ -121,6 +121,23 @@ pub async fn copy_tree(from: &Path, to: &Path) -> Result<Copied, CopyError> {
 struct Caps {
     entries: u64,
     bytes: u64,
+    sync: Sync,
+}
+
+/// How a copy is made to last; tests bring disks that fail.
+#[derive(Clone, Copy)]
+struct Sync {
+    /// Everything on the disk of this folder.
+    tree: fn(&File) -> io::Result<()>,
+    /// The names in this folder.
+    folder: fn(&File) -> io::Result<()>,
+}
+
+impl Sync {
+    const DISK: Self = Self {
+        tree: |folder| Ok(rustix::fs::syncfs(folder)?),
+        folder: |folder| Ok(rustix::fs::fsync(folder)?),
+    };
 }
 
 fn copy(from: &Path, to: &Path, caps: Caps, stop: &StopFlag) -> Result<Copied, CopyError> {
@@ -129,7 +146,7 @@ fn copy(from: &Path, to: &Path, caps: Caps, stop: &StopFlag) -> Result<Copied, C
         return Ok(Copied::default());
     }
     let sibling = sibling(&source, to)?;
-    let Some(_lock) = claim(&sibling, to)? else { return Ok(Copied::default()) };
+    let Some(lock) = claim(&sibling, to)? else { return Ok(Copied::default()) };
     let mut copying =
         Copying { source: &source, target: &sibling, caps, done: Copied::default(), failed: None };
     let walk = Walk { depth: usize::MAX, skip: SKIPPED, stop };
@@ -138,7 +155,7 @@ fn copy(from: &Path, to: &Path, caps: Caps, stop: &StopFlag) -> Result<Copied, C
         (_, Some(failed)) => Err(failed),
         (Err(error), None) => Err(CopyError::Io { path: from.to_owned(), source: io::Error::other(error) }),
         (Ok(()), None) if stop.is_set() => Err(CopyError::BrokenOff { to: to.to_owned() }),
-        (Ok(()), None) => fs::rename(&sibling, to)
+        (Ok(()), None) => finish(&lock, &sibling, to, caps.sync)
             .map(|()| copying.done)
             .map_err(|source| CopyError::Io { path: to.to_owned(), source }),
     };
@@ -147,6 +164,15 @@ fn copy(from: &Path, to: &Path, caps: Caps, stop: &StopFlag) -> Result<Copied, C
         let _ = fs::remove_dir_all(&sibling);
     }
     done
+}
+
+/// Gives the copy its name, once all of it is on the disk: a name must not outlive
+/// a power failure that its content does not.
+fn finish(copied: &File, sibling: &Path, to: &Path, sync: Sync) -> io::Result<()> {
+    (sync.tree)(copied)?;
+    fs::rename(sibling, to)?;
+    let parent = File::open(sibling.parent().unwrap_or(Path::new("/")))?;
+    (sync.folder)(&parent)
 }
 
 /// The temporary place beside the target.
@@ -286,7 +312,22 @@ mod tests {
     }
 
     fn copy_capped(dir: &Path, entries: u64, bytes: u64) -> Result<Copied, CopyError> {
-        copy(&dir.join("from"), &dir.join("to"), Caps { entries, bytes }, &StopFlag::default())
+        copy(
+            &dir.join("from"),
+            &dir.join("to"),
+            Caps { entries, bytes, sync: Sync::DISK },
+            &StopFlag::default(),
+        )
+    }
+
+    #[test]
+    fn a_copy_that_is_not_on_the_disk_gets_no_name() {
+        let dir = tree();
+        let failing = Sync { tree: |_| Err(io::ErrorKind::StorageFull.into()), ..Sync::DISK };
+        let caps = Caps { entries: 10, bytes: 100, sync: failing };
+        let failed = copy(&dir.path().join("from"), &dir.path().join("to"), caps, &StopFlag::default());
+        assert!(matches!(failed, Err(CopyError::Io { .. })));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the source is there");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub use copy::{COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, copy_tree};
 pub use error::{BadWorkspace, PathError};
 pub(crate) use protect::is_private;
 pub(crate) use walk::{Found, Kind, Walk};
-pub(crate) use write::{Current, MissingParents, TempName};
+pub(crate) use write::{Current, MissingParents, Place, TempName};
 
 /// The largest file that is read or written, in bytes.
 pub const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -56,6 +56,8 @@ struct Inner {
     /// The path as it was given, which may lead through links.
     given: PathBuf,
     dir: OwnedFd,
+    /// Whether links inside may be followed.
+    follows_links: bool,
 }
 
 /// A path below a workspace that was judged: no `..`, no NUL, relative.
@@ -103,7 +105,17 @@ impl Workspace {
         }
         let dir = rustix::fs::openat(CWD, &root, DIRECTORY_FLAGS, Mode::empty())
             .map_err(|errno| bad(errno.into()))?;
-        Ok(Self { inner: Arc::new(Inner { root, given, dir }) })
+        Ok(Self { inner: Arc::new(Inner { root, given, dir, follows_links: true }) })
+    }
+
+    /// The same folder, where no link is followed: for an agent that may touch only
+    /// parts of it, since a link in one part may lead to another.
+    pub fn without_links(self) -> Result<Self, BadWorkspace> {
+        let Inner { root, given, dir, .. } = &*self.inner;
+        let bad = |source| BadWorkspace::Unusable { path: root.clone(), source };
+        let dir = dir.try_clone().map_err(bad)?;
+        let (root, given) = (root.clone(), given.clone());
+        Ok(Self { inner: Arc::new(Inner { root, given, dir, follows_links: false }) })
     }
 
     /// The canonical path of the folder.
@@ -171,7 +183,8 @@ impl Workspace {
     }
 
     fn open_beneath(&self, path: &InsidePath, flags: OFlags) -> Result<OwnedFd, PathError> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let links = if self.inner.follows_links { ResolveFlags::empty() } else { ResolveFlags::NO_SYMLINKS };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | links;
         let mut errno = Errno::AGAIN;
         for _ in 0..RACES_MAX {
             match rustix::fs::openat2(&self.inner.dir, path.as_str(), flags, Mode::empty(), resolve) {

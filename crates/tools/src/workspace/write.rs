@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use bowline_core::provenance::Digest;
 use bowline_core::tool::FileImage;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::{FILE_BYTES_MAX, InsidePath, PathError, READ_FLAGS, Workspace, protect, read_regular};
@@ -45,6 +45,11 @@ pub(crate) struct Current {
 }
 
 impl Current {
+    /// Its permission bits.
+    pub(crate) fn permissions(&self) -> u32 {
+        self.mode.as_raw_mode() & 0o777
+    }
+
     /// The hash of the content.
     pub(crate) fn digest(&self) -> Digest {
         Digest::of(&self.bytes)
@@ -200,6 +205,15 @@ impl Place {
     /// Replaces the file, or makes it: wholly or not at all, durable when done. Blocks.
     pub(crate) fn replace(&self, bytes: &[u8], temp: &TempName) -> Result<(), PathError> {
         let mode = self.current()?.map(|current| current.mode);
+        self.put(bytes, mode, temp)
+    }
+
+    /// Makes a file that was deleted again, with the rights it had. Blocks.
+    pub(crate) fn make_again(&self, bytes: &[u8], mode: u32, temp: &TempName) -> Result<(), PathError> {
+        self.put(bytes, Some(Mode::from_raw_mode(mode)), temp)
+    }
+
+    fn put(&self, bytes: &[u8], mode: Option<Mode>, temp: &TempName) -> Result<(), PathError> {
         for leftover in temp.to_tidy() {
             match rustix::fs::unlinkat(&self.parent, &leftover, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
@@ -219,6 +233,15 @@ impl Place {
     /// Puts another entry here, in one step; what was here is gone.
     fn take_over(&self, parent: &OwnedFd, name: &str) -> Result<(), PathError> {
         rustix::fs::renameat(parent, name, &self.parent, &self.name).map_err(|errno| self.error(errno))
+    }
+
+    /// Moves the file to a place where nothing is, in one step, durable when done. Blocks.
+    pub(crate) fn move_to(&self, target: &Self) -> Result<(), PathError> {
+        let flags = RenameFlags::NOREPLACE;
+        rustix::fs::renameat_with(&self.parent, &self.name, &target.parent, &target.name, flags)
+            .map_err(|errno| target.error(errno))?;
+        target.sync_directory()?;
+        self.sync_directory()
     }
 
     /// Removes the file. Blocks.

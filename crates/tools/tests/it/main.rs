@@ -9,11 +9,15 @@
 
 mod checks;
 mod copies;
+mod departures;
 mod escapes;
 mod files;
+mod patches;
+mod pauses;
 mod programs;
 mod registry;
 mod undo;
+mod web;
 mod writes;
 
 use std::fs;
@@ -27,7 +31,9 @@ use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
 use bowline_core::task::{CommandTool, ToolChoice};
 use bowline_core::tool::FileImage;
-use bowline_tools::{CallContext, InsidePath, PreparedWrite, Registry, Sandbox, ToolOutput, Workspace};
+use bowline_tools::{
+    CallContext, InsidePath, PreparedWrite, Reach, Registry, Sandbox, ToolOutput, Workspace,
+};
 use serde_json::Value;
 
 const OK: Returned = Returned::Known(Outcome::Ok);
@@ -75,6 +81,7 @@ impl Yard {
             workspace: self.workspace.clone(),
             sandbox: Sandbox::Off,
             secrets: Default::default(),
+            reach: Reach::nothing(),
             run: RunId::parse("run-1").unwrap(),
             action: ActionId { step: 1, index: 0 },
             key: Digest::of(b"key"),
@@ -136,5 +143,6 @@ fn image(prepared: &PreparedWrite) -> FileImage {
         before: prepared.before.clone().map(|bytes| Payload::keep_bytes(bytes, &mut Vec::new())),
         after: Digest::of(&prepared.after),
         new_folder: prepared.new_folder.clone(),
+        departure: prepared.departure.clone(),
     }
 }

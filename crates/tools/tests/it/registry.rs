@@ -118,6 +118,18 @@ fn a_task_tightens_a_tool_of_the_librarys_user_and_a_run_keeps_what_it_was_submi
     assert_eq!(kept, specs);
 }
 
+#[test]
+fn a_name_that_was_taken_since_is_refused_to_new_tasks_and_left_to_runs_that_have_it() {
+    let choices = [command_choice("wait", &["./wait"])];
+    let taken = Registry::new(&choices).unwrap_err();
+    assert!(matches!(&taken, BadTools::Shadows { name } if name.as_str() == "wait"), "{taken:?}");
+    let before = Registry::new(&[command_choice("linger", &["./wait"])]).unwrap().specs();
+    let specs: Vec<_> =
+        before.into_iter().map(|spec| ToolSpec { name: ToolName::parse("wait").unwrap(), ..spec }).collect();
+    let kept = Registry::as_submitted(&choices, &[], &specs).unwrap().specs();
+    assert_eq!(kept, specs);
+}
+
 #[tokio::test]
 async fn a_deadline_is_no_outcome_for_a_call_that_the_task_does_not_let_be_repeated() {
     let yard = Yard::new();

@@ -58,14 +58,29 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Calls the tool as often as the case says while somebody swaps.
-pub(super) fn run(case: &Case, tree: &Tree, hands: &Hands) -> Result<()> {
+/// What came of a race that nobody won outside.
+pub(super) struct Raced {
+    rounds: u32,
+    allowed: u32,
+    refused: u32,
+    swaps: u32,
+}
+
+impl std::fmt::Display for Raced {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { rounds, allowed, refused, swaps } = self;
+        write!(f, "{rounds} rounds, {swaps} swaps: {allowed} allowed, {refused} refused, none outside")
+    }
+}
+
+/// Calls the tool as often as the case says, or the person, while somebody swaps.
+pub(super) fn run(case: &Case, tree: &Tree, hands: &Hands, rounds: Option<u32>) -> Result<Raced> {
     let input = tree.fill_in(&case.input);
     let swap = Swap::of(&input, tree)?;
     let is_deleting = case.op == Op::Delete;
     let real = is_deleting.then(|| Real::open(&tree.root().join(&input))).transpose()?;
     let (over, swaps, broken) = (AtomicBool::new(false), AtomicU32::new(0), AtomicBool::new(false));
-    let rounds = case.iterations.unwrap_or(ROUNDS);
+    let rounds = rounds.or(case.iterations).unwrap_or(ROUNDS);
     let mut seen = [0_u32; 2];
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -95,7 +110,7 @@ pub(super) fn run(case: &Case, tree: &Tree, hands: &Hands) -> Result<()> {
     // A write may put its file where the link was: then nothing is refused any more.
     let raced = swaps.load(Ordering::Relaxed) > 0 && (refused > 0 || case.op == Op::Write);
     ensure!(raced || rounds < ROUNDS_THAT_TELL, "there was no race: {allowed} allowed, {refused} refused");
-    Ok(())
+    Ok(Raced { rounds, allowed, refused, swaps: swaps.load(Ordering::Relaxed) })
 }
 
 /// The folder the file really is in, held open whatever its name is just now.

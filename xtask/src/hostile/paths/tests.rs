@@ -12,7 +12,7 @@ fn scored(lines: &[&str]) -> Score {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("fixture_paths.sh"), SCRIPT).unwrap();
     fs::write(folder.path().join("paths.jsonl"), lines.join("\n")).unwrap();
-    run(&folder.path().join("paths.jsonl")).unwrap()
+    run(&folder.path().join("paths.jsonl"), Options::default()).unwrap()
 }
 
 #[test]
@@ -29,6 +29,8 @@ fn cases_that_go_as_they_should_pass() {
     ]);
     assert_eq!(score.failed, []);
     assert_eq!(score.passed, 8);
+    let [(id, figures)] = &score.figures[..] else { panic!("one race: {:?}", score.figures) };
+    assert!(id == "8" && figures.starts_with("50 rounds, "), "{id} {figures}");
 }
 
 #[test]
@@ -47,6 +49,6 @@ fn a_wrong_verdict_and_a_secret_in_an_answer_fail() {
 fn a_set_without_its_files_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("paths.jsonl"), "").unwrap();
-    let error = run(&folder.path().join("paths.jsonl")).unwrap_err().to_string();
+    let error = run(&folder.path().join("paths.jsonl"), Options::default()).unwrap_err().to_string();
     assert!(error.contains("fixture_paths.sh is missing"), "{error}");
 }

@@ -57,6 +57,8 @@ pub(super) fn task() -> Setup {
         tools: Vec::new(),
         workspace: Workspace { path: "w".into(), mode: WorkspaceMode::InPlace },
         sandbox: Default::default(),
+        network: Default::default(),
+        privacy: Default::default(),
         agent: None,
     };
     Setup(Submission {
@@ -111,6 +113,7 @@ impl Setup {
             name: "ada".into(),
             version: None,
             description: None,
+            privacy: Default::default(),
             capabilities,
             gates,
             secrets: Default::default(),

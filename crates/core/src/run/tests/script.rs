@@ -70,7 +70,7 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
 }
 
 pub(super) fn claim(epoch: u64) -> What {
-    What::Claimed { epoch, worker: WorkerId::parse("w1").unwrap() }
+    What::Claimed { epoch, worker: WorkerId::parse("w1").unwrap(), programs: None }
 }
 
 fn file(word: &str) -> Evidence {
@@ -81,7 +81,13 @@ fn file(word: &str) -> Evidence {
 /// The file a call changes, which looks otherwise before and after.
 pub(super) fn image(path: &str) -> FileImage {
     let before = Some(Payload::inline("before"));
-    FileImage { path: path.into(), before, after: Digest::of(path.as_bytes()), new_folder: None }
+    FileImage {
+        path: path.into(),
+        before,
+        after: Digest::of(path.as_bytes()),
+        new_folder: None,
+        departure: None,
+    }
 }
 
 /// Reads `1 cut read(a): words`; the step is not looked at.

@@ -1,0 +1,152 @@
+//! In what programs run: a cage around the workspace, or nothing where the task
+//! says so in as many words.
+//!
+//! [`Cages`] finds the machine's cage, `grant` decides what a program gets, and
+//! [`Outlet`] is the way to the hosts a run may reach. Where there is no cage
+//! nothing runs, and the reason says what to do; a cage that could not be found
+//! just now is not taken for a machine without one.
+
+mod cages;
+mod grant;
+mod outlet;
+mod secrets;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bowline_cage::Caged;
+use bowline_core::event::Confinement;
+use bowline_core::task;
+use bowline_core::task::Task;
+
+use crate::background;
+use crate::reach::Reach;
+use grant::Surroundings;
+
+pub use cages::{Cages, NoCage};
+pub(crate) use grant::{Author, Wish};
+pub use outlet::Outlet;
+
+/// Longest time for making a cage ready.
+const READY_MAX: Duration = Duration::from_secs(30);
+
+/// In what the programs of one run run.
+#[derive(Clone, Debug)]
+pub enum Sandbox {
+    /// In nothing: they may do what we may do.
+    Off,
+    /// In a cage around the workspace.
+    Caged {
+        /// Where it comes from.
+        cages: Cages,
+        /// What they may also read.
+        read: Vec<PathBuf>,
+        /// What they may also write.
+        write: Vec<PathBuf>,
+        /// Where in the workspace programs of the model's choice may write; `None`: anywhere.
+        narrow: Option<Vec<String>>,
+        /// Where there is no cage: refused, or run without.
+        missing: Missing,
+        /// The way to what they may reach; `None`: no network.
+        outlet: Option<Outlet>,
+    },
+}
+
+/// What becomes of a program where there is no cage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It does not run.
+    Refuse,
+    /// It may do what we may do.
+    RunWithout,
+}
+
+impl Sandbox {
+    /// As the task wants it, with the network of its run. A tier that promises what
+    /// only a cage can hold is never without one.
+    #[must_use]
+    pub fn of(task: &Task, cages: &Cages, reach: &Reach) -> Self {
+        let caged = |read: &[String], write: &[String], missing| Self::Caged {
+            cages: cages.clone(),
+            read: read.iter().map(PathBuf::from).collect(),
+            write: write.iter().map(PathBuf::from).collect(),
+            narrow: narrow(task),
+            missing,
+            outlet: Outlet::of(reach),
+        };
+        match &task.sandbox {
+            task::Sandbox::Cage { read, write } => caged(read, write, Missing::Refuse),
+            task::Sandbox::IfAvailable | task::Sandbox::None if task.privacy.needs_a_cage() => {
+                caged(&[], &[], Missing::Refuse)
+            }
+            task::Sandbox::IfAvailable => caged(&[], &[], Missing::RunWithout),
+            task::Sandbox::None => Self::Off,
+        }
+    }
+
+    /// In what programs run here and now; the error is why that cannot be said.
+    pub async fn confinement(&self) -> Result<Confinement, NoCage> {
+        match self {
+            Self::Off => Ok(Confinement::Uncaged),
+            Self::Caged { missing: Missing::Refuse, .. } => Ok(Confinement::Caged),
+            Self::Caged { cages, missing: Missing::RunWithout, .. } => match cages.cage().await {
+                Ok(_) => Ok(Confinement::Caged),
+                Err(missing) if missing.passing => Err(missing),
+                Err(_) => Ok(Confinement::Uncaged),
+            },
+        }
+    }
+
+    /// Ends the network of the programs and waits until nothing goes through it any
+    /// more. For all clones.
+    pub async fn close(&self) {
+        match self {
+            Self::Off | Self::Caged { outlet: None, .. } => {}
+            Self::Caged { outlet: Some(outlet), .. } => outlet.close().await,
+        }
+    }
+}
+
+/// The parts of the workspace that the task's agent may write, if not all of it.
+fn narrow(task: &Task) -> Option<Vec<String>> {
+    let granted = &task.agent.as_ref()?.capabilities.file_write;
+    (!granted.is_whole()).then(|| granted.0.clone())
+}
+
+/// Whether a task has programs run: tools that are programs, or checks.
+#[must_use]
+pub fn runs_programs(task: &Task) -> bool {
+    use bowline_core::quality::CheckHow;
+    let is_program = |choice: &task::ToolChoice| choice.command.is_some() || choice.name == "run_command";
+    let is_command = |check: &bowline_core::quality::Check| match check.how {
+        CheckHow::Command { .. } => true,
+        CheckHow::Schema(_) => false,
+    };
+    task.tools.iter().any(is_program) || task.checks.iter().any(is_command)
+}
+
+/// The program in its cage, not started yet.
+pub(crate) async fn caged(cages: &Cages, mut wish: Wish, outlet: Option<&Outlet>) -> Result<Caged, String> {
+    let cage = cages.cage().await.map_err(|missing| format!("{}; {}", missing.what, missing.remedy))?;
+    let proxy = match outlet {
+        Some(outlet) => Some(outlet.socket().await?),
+        None => None,
+    };
+    if outlet.is_some_and(Outlet::grants_loopback) {
+        // What is granted there is behind the proxy, not on the loopback of the cage.
+        wish.variables.extend(["no_proxy", "NO_PROXY"].map(|name| (name.to_owned(), "localhost".to_owned())));
+    }
+    let kept = cages.kept().to_vec();
+    let work = move |stop: &background::StopFlag| {
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let granted = grant::grant(&wish, Surroundings { kept: &kept, home, proxy }, stop)?;
+        let caged = cage.command(&granted, &wish.argv, &wish.folder);
+        let mut caged = caged.map_err(|refused| format!("{refused}; {}", refused.remedy()))?;
+        if stop.is_set() {
+            // It will not be started, so nothing leans on its stand-ins.
+            caged.hold.gone();
+        }
+        Ok(caged)
+    };
+    background::run(READY_MAX, work).await.map_err(|not_done| not_done.message(READY_MAX))?
+}
