@@ -179,6 +179,7 @@ impl World {
             probes: false,
             timeout_ms: 60_000,
             effect: None,
+            invocation: Default::default(),
         };
         let model = LoopModel { shape, counts: self.counts.clone() };
         let tool = Look { spec, bytes: shape.bytes, counts: self.counts.clone() };

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Gauge, Limit, Spend, amount};
 use crate::event::{
-    Ask, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement, Subject,
-    Verdict,
+    Ask, CallTrouble, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement,
+    Subject, Verdict,
 };
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
@@ -205,6 +205,9 @@ impl Provenance {
             | Event::StepFailed { .. }
             | Event::ApprovalRequested { .. }
             | Event::CallInDoubt { .. }
+            | Event::CallTroubled { .. }
+            | Event::BreakerOpened { .. }
+            | Event::BreakerClosed { .. }
             | Event::Noticed { .. }
             | Event::SubtaskFinished { .. }
             | Event::Acted { .. }
@@ -338,6 +341,13 @@ pub fn line(event: &Event) -> String {
         Event::CallFinished { action, outcome, duration_ms, suspicions, .. } => {
             finish_line(*action, *outcome, *duration_ms, suspicions)
         }
+        Event::CallTroubled { action, attempt, why, message, .. } => {
+            troubled_line((*action, *attempt), *why, message)
+        }
+        Event::BreakerOpened { tool, failures, .. } => {
+            format!("{tool}: failed {failures} times in a row, not called for a while")
+        }
+        Event::BreakerClosed { tool } => format!("{tool}: answers again, called as before"),
         Event::CallInDoubt { action, why, ask } => doubt_line(*action, *why, *ask),
         Event::CallSettled { action, settlement, by } => {
             let how = match settlement {
@@ -391,6 +401,14 @@ fn doubt_line(action: ActionId, why: Doubt, ask: Ask) -> String {
         Ask::Person => "a person must decide",
     };
     format!("{action}: in doubt, {why}; {ask}")
+}
+
+fn troubled_line((action, attempt): (ActionId, u32), why: CallTrouble, message: &str) -> String {
+    let why = match why {
+        CallTrouble::Unavailable => "not available",
+        CallTrouble::TimedOut => "no answer in time",
+    };
+    format!("{action}: attempt {attempt} met trouble ({why}), tries again: {}", first_line(message))
 }
 
 fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {
@@ -554,6 +572,7 @@ fn outcome_word(outcome: Outcome) -> &'static str {
         Outcome::Error => "error",
         Outcome::TimedOut => "timed out",
         Outcome::Cancelled => "cancelled",
+        Outcome::Unavailable => "not available",
     }
 }
 
@@ -566,5 +585,6 @@ fn refusal_word(why: Refusal) -> &'static str {
         Refusal::Denied => "not allowed",
         Refusal::Cancelled => "cancelled",
         Refusal::NotOffered => "no tools were offered",
+        Refusal::Unavailable => "not available",
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn all(alive: &Arc<Alive>) -> Vec<Arc<dyn Tool>> {
             probes,
             timeout_ms: 10_000,
             effect: None,
+            invocation: Default::default(),
         };
         Arc::new(SimTool { alive: alive.clone(), spec, op }) as Arc<dyn Tool>
     };

@@ -79,6 +79,7 @@ fn submitted() -> Event {
         probes: false,
         timeout_ms: 1000,
         effect: None,
+        invocation: Default::default(),
     }];
     let fingerprint = task::Submission::fingerprint_of(&task, &tools);
     let price = crate::budget::Price::default();

@@ -21,6 +21,7 @@ fn tool(name: &str) -> ToolSpec {
         probes: false,
         timeout_ms: 1,
         effect: None,
+        invocation: Default::default(),
     }
 }
 

@@ -32,6 +32,7 @@ impl Counter {
             probes: false,
             timeout_ms: 10_000,
             effect: None,
+            invocation: Default::default(),
         };
         Arc::new(Self { spec, calls: AtomicUsize::new(0) })
     }

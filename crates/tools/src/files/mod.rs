@@ -89,6 +89,7 @@ impl BuiltIn {
             probes: false,
             timeout_ms,
             effect: None,
+            invocation: Default::default(),
         }
     }
 

@@ -29,6 +29,7 @@ pub(crate) fn command_spec(name: ToolName, command: &CommandTool) -> ToolSpec {
         probes: command.probe.is_some(),
         timeout_ms: COMMAND_TOOL_MS,
         effect: None,
+        invocation: Default::default(),
     }
 }
 

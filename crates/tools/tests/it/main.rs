@@ -110,6 +110,7 @@ fn choice(name: &str) -> ToolChoice {
         repeat: None,
         timeout_ms: None,
         effect: None,
+        invocation: Default::default(),
     }
 }
 

@@ -144,6 +144,7 @@ fn own(consent: Consent, repeat: Repeat, timeout_ms: u64) -> Arc<dyn Tool> {
         probes: false,
         timeout_ms,
         effect: None,
+        invocation: Default::default(),
     }))
 }
 

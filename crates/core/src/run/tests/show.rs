@@ -82,6 +82,13 @@ pub(super) fn event(event: &Event) -> String {
             format!("start {action} {tool}{image}{again}")
         }
         Event::CallFinished { action, outcome, .. } => format!("finish {action}: {}", word(outcome)),
+        Event::CallTroubled { action, attempt, why, retry_at, .. } => {
+            format!("trouble {action} #{attempt}: {}, again {}", word(why), at(*retry_at))
+        }
+        Event::BreakerOpened { tool, failures, until } => {
+            format!("open {tool} after {failures} until {}", at(*until))
+        }
+        Event::BreakerClosed { tool } => format!("close {tool}"),
         Event::CallInDoubt { action, why, ask } => {
             format!("doubt {action}: {}, ask {}", word(why), word(ask))
         }
