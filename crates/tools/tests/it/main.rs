@@ -11,6 +11,7 @@ mod checks;
 mod copies;
 mod escapes;
 mod files;
+mod leftovers;
 mod programs;
 mod registry;
 mod undo;
