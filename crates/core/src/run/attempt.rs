@@ -8,11 +8,11 @@ use super::decide::{Draft, Refused};
 use super::state::CallState;
 use super::{backoff, breaker, call, ending, limit, prompt};
 use crate::event::{CallTrouble, Doubt, Event, Outcome};
-use crate::id::{ActionId, ToolName};
+use crate::id::{ActionId, Millis, ToolName};
 use crate::input::{CallResult, Returned};
 use crate::message::Payload;
 use crate::provenance::Digest;
-use crate::tool::Repeat;
+use crate::tool::{Repeat, ToolSpec};
 
 /// Longest quotation of a tool's words in the journal of an attempt.
 const QUOTE_MAX: usize = 500;
@@ -47,6 +47,7 @@ pub(super) fn returned(
         }
         Came::Troubled(why, retry_after_ms) => {
             let opening = breaker::opening(&draft.run, &tool, draft.now);
+            // A tool that is left alone from now on is not waited for either.
             let retry_at = match &opening {
                 Some(_) => None,
                 None => retry_at(draft, (action, attempt), &tool, retry_after_ms),
@@ -54,15 +55,9 @@ pub(super) fn returned(
             match (retry_at, why) {
                 (Some(retry_at), _) => {
                     let (message, duration_ms) = (quote(&result.output), result.duration_ms);
-                    draft.push(Event::CallTroubled {
-                        action,
-                        tool,
-                        attempt,
-                        why,
-                        message,
-                        duration_ms,
-                        retry_at,
-                    });
+                    let trouble =
+                        Event::CallTroubled { action, tool, attempt, why, message, duration_ms, retry_at };
+                    draft.push(trouble);
                 }
                 (None, CallTrouble::Unavailable) => finish(draft, action, Outcome::Unavailable, result),
                 (None, CallTrouble::TimedOut) => finish(draft, action, Outcome::TimedOut, result),
@@ -85,11 +80,12 @@ fn taken(how: Returned, repeat: Option<Repeat>) -> Came {
         }
         (Returned::Trouble { retry_after_ms }, _) => Came::Troubled(CallTrouble::Unavailable, retry_after_ms),
         (Returned::Known(Outcome::Unavailable), _) => Came::Troubled(CallTrouble::Unavailable, None),
-        (Returned::Known(Outcome::TimedOut), _)
-        | (Returned::Unknown, Some(Repeat::Freely | Repeat::WithSameKey)) => {
-            Came::Troubled(CallTrouble::TimedOut, None)
-        }
-        (Returned::Unknown, Some(Repeat::Never) | None) => Came::Lost,
+        (
+            Returned::Known(Outcome::TimedOut) | Returned::Unknown,
+            Some(Repeat::Freely | Repeat::WithSameKey),
+        ) => Came::Troubled(CallTrouble::TimedOut, None),
+        // Whoever calls that a known outcome is not believed.
+        (Returned::Known(Outcome::TimedOut) | Returned::Unknown, Some(Repeat::Never) | None) => Came::Lost,
     }
 }
 
@@ -104,9 +100,9 @@ fn retry_at(
     (action, attempt): (ActionId, u32),
     tool: &ToolName,
     retry_after_ms: Option<u64>,
-) -> Option<crate::id::Millis> {
+) -> Option<Millis> {
     let run = &draft.run;
-    let allowed = run.tool(tool.as_str()).map_or(1, crate::tool::ToolSpec::attempts);
+    let allowed = run.tool(tool.as_str()).map_or(1, ToolSpec::attempts);
     let one = limit::CallNeed { calls: 1, micros: 0 };
     if attempt >= allowed || limit::over_call(run, draft.allowance.as_ref(), tool, one).is_some() {
         return None;
@@ -131,7 +127,7 @@ fn quote(output: &Payload) -> String {
 pub(super) fn retry(draft: &mut Draft, action: ActionId) -> Option<()> {
     let (_, spec) = call::find(&draft.run, action)?;
     let (tool, micros) = (spec.name.clone(), call::retry_micros(&draft.run, action));
-    if let Some(left_ms) = breaker::closed_in_ms(&draft.run, &tool, draft.now) {
+    if let Some(left_ms) = breaker::left_alone_ms(&draft.run, &tool, draft.now) {
         let output = Payload::inline(&prompt::unavailable(&tool, left_ms));
         settle(draft, action, Outcome::Unavailable, output);
         return Some(());

@@ -19,7 +19,7 @@ const FIRST_MS: u64 = 30_000;
 const LONGEST_MS: u64 = 600_000;
 
 /// How long the tool is not called, if it is not.
-pub(super) fn closed_in_ms(run: &Run, tool: &ToolName, now: Millis) -> Option<u64> {
+pub(super) fn left_alone_ms(run: &Run, tool: &ToolName, now: Millis) -> Option<u64> {
     let until = run.breakers.get(tool)?.until?;
     (until > now).then(|| until.since(now))
 }

@@ -161,7 +161,7 @@ fn a_lost_reply_of_what_must_not_be_repeated_is_a_failure_of_its_tool() {
         > reply 1 pay(1)
         heard 1: tool use
         start a1.0 pay
-        > unknown a1.0
+        > late a1.0
         doubt a1.0: lost reply, ask person
         ",
     );
