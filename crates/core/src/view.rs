@@ -2,6 +2,8 @@
 //!
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
+mod trouble;
+
 use std::collections::BTreeMap;
 
 use std::fmt::Write as _;
@@ -10,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Gauge, Limit, Spend, amount};
 use crate::event::{
-    Ask, CallTrouble, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement,
-    Subject, Verdict,
+    Ask, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement, Subject,
+    Verdict,
 };
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
@@ -341,22 +343,10 @@ pub fn line(event: &Event) -> String {
         Event::CallFinished { action, outcome, duration_ms, suspicions, .. } => {
             finish_line(*action, *outcome, *duration_ms, suspicions)
         }
-        Event::CallTroubled { action, attempt, why, message, .. } => {
-            troubled_line((*action, *attempt), *why, message)
-        }
-        Event::BreakerOpened { tool, failures, .. } => {
-            format!("{tool}: failed {failures} times in a row, not called for a while")
-        }
-        Event::BreakerClosed { tool } => format!("{tool}: answers again, called as before"),
+        Event::CallTroubled { .. } => trouble::attempt_line(event),
+        Event::BreakerOpened { .. } | Event::BreakerClosed { .. } => trouble::breaker_line(event),
         Event::CallInDoubt { action, why, ask } => doubt_line(*action, *why, *ask),
-        Event::CallSettled { action, settlement, by } => {
-            let how = match settlement {
-                Settlement::Happened { .. } => "it happened",
-                Settlement::DidNotHappen => "it did not happen, so it is made now",
-                Settlement::GivenUp { .. } => "given up, never repeated",
-            };
-            format!("{action}: settled by {by}: {how}")
-        }
+        Event::CallSettled { action, settlement, by } => settled_line(*action, settlement, by),
         Event::Noticed { subtask, text } => format!("{subtask} is told: {}", first_line(text)),
         Event::SubtaskFinished { subtask, .. } => format!("{subtask} done"),
         Event::Acted { .. } => "acted: verification begins".into(),
@@ -403,12 +393,13 @@ fn doubt_line(action: ActionId, why: Doubt, ask: Ask) -> String {
     format!("{action}: in doubt, {why}; {ask}")
 }
 
-fn troubled_line((action, attempt): (ActionId, u32), why: CallTrouble, message: &str) -> String {
-    let why = match why {
-        CallTrouble::Unavailable => "not available",
-        CallTrouble::TimedOut => "no answer in time",
+fn settled_line(action: ActionId, settlement: &Settlement, by: &str) -> String {
+    let how = match settlement {
+        Settlement::Happened { .. } => "it happened",
+        Settlement::DidNotHappen => "it did not happen, so it is made now",
+        Settlement::GivenUp { .. } => "given up, never repeated",
     };
-    format!("{action}: attempt {attempt} met trouble ({why}), tries again: {}", first_line(message))
+    format!("{action}: settled by {by}: {how}")
 }
 
 fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {

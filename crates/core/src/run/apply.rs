@@ -64,23 +64,8 @@ impl Run {
                 self.set_call(*subject, CallState::AwaitingConsent);
             }
             Event::ApprovalSettled { subject, verdict, .. } => self.approval_settled(*subject, verdict),
-            Event::CallStarted { action, tool, key, attempt, image, micros, .. } => {
-                if *attempt == 1 {
-                    self.count_call(tool);
-                    image.iter().for_each(|image| self.images.push((*action, FileImage::clone(image))));
-                }
-                self.book(Cost { tokens: 0, micros: *micros });
-                let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
-                let state = CallState::Running { tool, key, attempt, image };
-                self.set_call(Subject::Action(*action), state);
-            }
-            Event::CallTroubled { action, tool, attempt, why, retry_at, .. } => {
-                self.tool_failed(*action);
-                self.count_call(tool);
-                let covered = *why == CallTrouble::Unavailable;
-                let state = CallState::BackingOff { attempt: *attempt, until: *retry_at, covered };
-                self.set_call(Subject::Action(*action), state);
-            }
+            Event::CallStarted { .. } => self.call_started(event),
+            Event::CallTroubled { .. } => self.call_troubled(event),
             Event::BreakerOpened { tool, until, .. } => self.breaker_opened(tool, *until),
             Event::BreakerClosed { tool } => drop(self.breakers.remove(tool)),
             Event::CallFinished { action, outcome, output, trace, suspicions, .. } => {
@@ -218,6 +203,26 @@ impl Run {
                 None => ThreadState::Ready,
             };
         }
+    }
+
+    fn call_started(&mut self, event: &Event) {
+        let Event::CallStarted { action, tool, key, attempt, image, micros, .. } = event else { return };
+        if *attempt == 1 {
+            self.count_call(tool);
+            image.iter().for_each(|image| self.images.push((*action, FileImage::clone(image))));
+        }
+        self.book(Cost { tokens: 0, micros: *micros });
+        let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
+        self.set_call(Subject::Action(*action), CallState::Running { tool, key, attempt, image });
+    }
+
+    fn call_troubled(&mut self, event: &Event) {
+        let Event::CallTroubled { action, tool, attempt, why, retry_at, .. } = event else { return };
+        self.tool_failed(*action);
+        self.count_call(tool);
+        let covered = *why == CallTrouble::Unavailable;
+        let state = CallState::BackingOff { attempt: *attempt, until: *retry_at, covered };
+        self.set_call(Subject::Action(*action), state);
     }
 
     /// A call that is made, or one that will be made again.
