@@ -180,6 +180,7 @@ impl World {
             timeout_ms: 60_000,
             effect: None,
             needs: None,
+            invocation: Default::default(),
         };
         let model = LoopModel { shape, counts: self.counts.clone() };
         let tool = Look { spec, bytes: shape.bytes, counts: self.counts.clone() };

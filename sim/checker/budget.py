@@ -85,7 +85,11 @@ def _take(run, event, spend, report):
         paid = body["why"]["kind"] in PAID_AS_RESERVED
         cost = {name: reserved.get(name, 0) if paid else 0 for name in ("tokens", "micros")}
         spend.settle(body["step"], cost)
-    elif event.kind == "call_started" and body["attempt"] == 1:
+    elif event.kind in ("call_started", "call_troubled"):
+        spend.used["micros"] += body.get("micros", 0)
+        if event.kind == "call_started" and body["attempt"] > 1:
+            # It counts from the moment it was decided on, which was the trouble; a restart counts for nothing.
+            return
         for name in ("tool_calls", place(body["tool"])):
             if name in spend.used:
                 spend.used[name] += 1

@@ -82,9 +82,9 @@ def _compare(report, name, answer, rows, committed):
         report.saw("O4")
         if len(rows) != 1:
             report.violation("O4", f"{name} came back as {answer or 'nothing'} and has {len(rows)} effects: {entries(rows) or 'none'}")
-    elif answer == "error" and rows and rows[0]["op"] in IRREVERSIBLE:
+    elif answer in ("error", "unavailable") and rows and rows[0]["op"] in IRREVERSIBLE:
         report.saw("O4")
-        report.violation("O4", f"{name} came back as an error and has an effect all the same: {entries(rows)}")
+        report.violation("O4", f"{name} came back as {answer} and has an effect all the same: {entries(rows)}")
     elif answer is not None:
         report.saw("O4")
         if len(rows) > 1:
@@ -237,6 +237,10 @@ class Doubt:
         if event.body["outcome"] in ("timed_out", "cancelled"):
             self.violation(event, f"comes back as {event.body['outcome']}, which is doubt and not an outcome,")
         self.state = "done"
+
+    def _call_troubled(self, event):
+        self.violation(event, "is to be tried again, though it has one attempt,")
+        self.state = "free"
 
     def _call_refused(self, event):
         if self.state not in ("idle", "free"):

@@ -54,6 +54,10 @@ class Run:
     def finish(self, action, outcome="ok"):
         return self.append({"call_finished": {"action": action, "outcome": outcome, "output": OUTPUT, "duration_ms": 1}})
 
+    def trouble(self, action, tool, attempt=1, why="unavailable"):
+        return self.append({"call_troubled": {"action": action, "tool": tool, "attempt": attempt, "why": why,
+                                              "message": "closed", "duration_ms": 1, "retry_at": 2000}})
+
     def doubt(self, action, ask="person"):
         return self.append({"call_in_doubt": {"action": action, "why": "crash", "ask": ask}})
 
@@ -161,6 +165,13 @@ class Clean(Case):
         self.enter("put", "a1.0", self.PUT, kind="duplicate", epoch=2, attempt=2)
         self.passes(run)
 
+    def test_a_put_that_met_trouble_is_tried_again_and_counts_twice(self):
+        run = (Run(limits={**LIMITS, "tool_calls": 2}).claim(1).step(1, ("put", self.PUT)).start("a1.0", "put", self.PUT)
+               .trouble("a1.0", "put").start("a1.0", "put", self.PUT, attempt=2).finish("a1.0").step(2).end())
+        self.ledger = []
+        self.enter("put", "a1.0", self.PUT, attempt=2)
+        self.passes(run)
+
     def test_a_halted_run_may_be_reopened_with_higher_limits(self):
         run = Run(limits={**LIMITS, "steps": 1}).claim(1).step(1).end("halted")
         run.append({"resumed": {"by": "ann", "raised": [{"limit": "steps", "to": 2}]}}).claim(2).step(2).end()
@@ -240,7 +251,12 @@ class Effects(Case):
     def test_o4_catches_an_error_that_was_a_payment_all_the_same(self):
         run = (Run().claim(1).step(1, ("pay", self.PAY)).start("a1.0", "pay", self.PAY).finish("a1.0", "error").step(2).end())
         self.ledger.pop()
-        self.caught("O4", "came back as an error and has an effect", run)
+        self.caught("O4", "came back as error and has an effect", run)
+
+    def test_o4_catches_a_payment_that_is_said_not_to_have_happened(self):
+        run = (Run().claim(1).step(1, ("pay", self.PAY)).start("a1.0", "pay", self.PAY).finish("a1.0", "unavailable").step(2).end())
+        self.ledger.pop()
+        self.caught("O4", "came back as unavailable and has an effect", run)
 
     def test_o4_excuses_an_error_without_effect_and_a_call_given_up(self):
         run = (Run().claim(1).step(1, ("pay", self.PAY), ("pay", self.PAY)).start("a1.0", "pay", self.PAY)
@@ -523,6 +539,25 @@ class Journals(Case):
             line["hash"] = head = chain(line)
         self.journals["r1"] = lines
         self.caught("J2", "continues at event 7 where 6 was expected")
+
+    def test_o6_catches_a_payment_that_is_tried_again(self):
+        run = (Run().claim(1).step(1, ("pay", self.PAY)).start("a1.0", "pay", self.PAY).trouble("a1.0", "pay")
+               .start("a1.0", "pay", self.PAY, attempt=2).finish("a1.0").step(2).end())
+        self.ledger = []
+        self.enter("pay", "a1.0", self.PAY, attempt=2)
+        self.caught("O6", "though it has one attempt", run)
+
+    def test_o9_counts_another_attempt_as_a_call(self):
+        run = (Run(limits={**LIMITS, "tool_calls": 1}).claim(1).step(1, ("read", {})).start("a1.0", "read", {})
+               .trouble("a1.0", "read").start("a1.0", "read", {}, attempt=2).finish("a1.0").step(2).end())
+        self.ledger = []
+        self.caught("O9", "holds 2 tool_calls", run)
+
+    def test_o9_counts_what_a_call_costs(self):
+        run = (Run(limits={**LIMITS, "micros": 5}).claim(1).step(1, ("read", {})).start("a1.0", "read", {}, micros=6)
+               .finish("a1.0").step(2).end())
+        self.ledger = []
+        self.caught("O9", "micros", run)
 
     def test_j3_catches_a_call_without_an_answer_when_its_conversation_goes_on(self):
         run = Run().claim(1).step(1, ("read", {})).step(2).start("a1.0", "read", {}).finish("a1.0").end()

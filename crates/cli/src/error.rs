@@ -95,9 +95,12 @@ impl CliError {
         match self {
             Self::Engine(EngineError::Store(error) | EngineError::Append(AppendError::Store(error)))
             | Self::Store(error) => store_exit(error),
-            Self::Engine(EngineError::Append(AppendError::Unacknowledged)) | Self::Runtime(_) => {
-                Exit::Internal
-            }
+            Self::Engine(
+                EngineError::Append(AppendError::Unacknowledged)
+                | EngineError::BrokeDown { .. }
+                | EngineError::ShutDown { .. },
+            )
+            | Self::Runtime(_) => Exit::Internal,
             Self::Engine(_)
             | Self::Open(_)
             | Self::Refused { .. }

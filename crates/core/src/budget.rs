@@ -41,7 +41,7 @@ pub struct Limits {
     /// Model calls, retries and the summary included.
     #[serde(with = "word::count")]
     pub steps: u32,
-    /// Tool calls.
+    /// Tool calls; another attempt at one counts.
     #[serde(with = "word::count")]
     pub tool_calls: u32,
     /// Tokens: input (cached or not) and output (reasoning or not).
@@ -347,7 +347,7 @@ impl Cost {
 pub struct Spend {
     /// Model calls started.
     pub steps: u32,
-    /// Tool calls started (first attempts).
+    /// Tool calls: first attempts, and those that trouble led to.
     pub tool_calls: u32,
     /// Tokens and money settled.
     pub settled: Cost,

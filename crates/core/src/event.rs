@@ -11,11 +11,12 @@
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
 mod ending;
+mod step;
 
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Cost, Limit};
-use crate::guard::{OutputTrace, Sketch, loops};
+use crate::guard::{OutputTrace, loops};
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
 use crate::message::{Call, Content, Message, Payload, Stop, Usage};
 use crate::plan::Plan;
@@ -27,6 +28,7 @@ use crate::tool::{FileImage, Repeat, Touch};
 use crate::untrusted::suspicion::Family;
 
 pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, StopReason};
+pub use step::{Heard, Purpose, StepFailure, StepTrouble};
 
 /// Version of every phase contract below. Additive changes keep it.
 pub const CONTRACT: u16 = 1;
@@ -187,6 +189,41 @@ pub enum Event {
         /// The file it will change, for undo and for settling doubt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         image: Option<Box<FileImage>>,
+        /// What is booked for it, in micro-dollars.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        micros: u64,
+    },
+    /// An attempt at a call met passing trouble; another one is made, under the same
+    /// id and key. It counts as a call from here on.
+    CallTroubled {
+        /// Which.
+        action: ActionId,
+        /// The tool.
+        tool: ToolName,
+        /// The attempt that met it.
+        attempt: u32,
+        /// What kind of trouble.
+        why: CallTrouble,
+        /// In words.
+        message: String,
+        /// How long the attempt took.
+        duration_ms: u64,
+        /// When it is tried again.
+        retry_at: Millis,
+    },
+    /// A tool failed again and again: it is not called for a while.
+    BreakerOpened {
+        /// Which.
+        tool: ToolName,
+        /// Failures in a row.
+        failures: u32,
+        /// Until when. Then one call is let through, and decides.
+        until: Millis,
+    },
+    /// A tool that was not called answered: it is called again like any other.
+    BreakerClosed {
+        /// Which.
+        tool: ToolName,
     },
     /// A tool call came back: the outcome.
     CallFinished {
@@ -384,20 +421,6 @@ pub struct Evidence {
     pub sha256: Digest,
 }
 
-/// What the guard remembers of a reply.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
-    /// How it opens, as a guard remembers it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opening: Option<Box<str>>,
-    /// Its words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub words: Option<Sketch>,
-    /// For comparing whole answers; only of replies that ask for nothing more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sketch: Option<Sketch>,
-}
-
 /// The result of an earlier call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
@@ -406,53 +429,6 @@ pub struct Known {
     /// Whether it was bad news.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-}
-
-/// What a model call is for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// The tool loop of a sub-task or repair.
-    Act(SubtaskId),
-    /// Diagnosis of a failed verification round.
-    Critique(u32),
-}
-
-/// Why a step has no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepFailure {
-    /// What kind of trouble.
-    pub kind: StepTrouble,
-    /// In words.
-    pub message: String,
-}
-
-/// Kinds of trouble with a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepTrouble {
-    /// May pass: overload, reset, server error.
-    Transient,
-    /// Asked to slow down.
-    RateLimited,
-    /// No answer in time.
-    TimedOut,
-    /// Will not pass by itself: key, quota, unknown model, bad request.
-    Permanent,
-    /// The process died while it was in flight.
-    Lost,
-}
-
-impl StepTrouble {
-    /// What a step that ended so costs, of what was set aside for it: nobody
-    /// knows what a lost one used, so it is paid in full.
-    #[must_use]
-    pub fn paid(self, reserved: Cost) -> Cost {
-        match self {
-            Self::Lost | Self::TimedOut => reserved,
-            Self::Transient | Self::RateLimited | Self::Permanent => Cost::default(),
-        }
-    }
 }
 
 /// Why a call was refused before it ran.
@@ -475,6 +451,8 @@ pub enum Refusal {
     NotOffered,
     /// The agent has no capability for it.
     NotAllowed,
+    /// Its tool failed again and again, and is not called for a while.
+    Unavailable,
 }
 
 /// What a person is asked about.
@@ -528,6 +506,18 @@ pub enum Outcome {
     TimedOut,
     /// It was ended because the run was.
     Cancelled,
+    /// The last attempt did not happen; the tool says that it may work later.
+    Unavailable,
+}
+
+/// Kinds of passing trouble with a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallTrouble {
+    /// The attempt did not happen; it may work later.
+    Unavailable,
+    /// It was ended by its deadline, or its reply was lost; it may be repeated.
+    TimedOut,
 }
 
 /// How a call came to be in doubt.

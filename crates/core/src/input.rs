@@ -201,6 +201,11 @@ pub enum Returned {
     Known(Outcome),
     /// The tool cannot tell whether it happened.
     Unknown,
+    /// It did not happen, and may work later.
+    Trouble {
+        /// How long the tool asks us to wait.
+        retry_after_ms: Option<u64>,
+    },
 }
 
 /// What a probe found.

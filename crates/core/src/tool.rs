@@ -46,6 +46,86 @@ pub enum Consent {
     NotNeeded,
 }
 
+/// What can be done about a call once it has happened, least to most severe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Nothing need be: it only looks.
+    Pure,
+    /// It can be undone.
+    Reversible,
+    /// It stays, and another call makes up for it.
+    Compensable,
+    /// Nothing can.
+    Irreversible,
+}
+
+impl Class {
+    /// The word of task files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::Reversible => "reversible",
+            Self::Compensable => "compensable",
+            Self::Irreversible => "irreversible",
+        }
+    }
+}
+
+/// How a tool is called: how often, how many at once, at what price. What is left
+/// out has the default of [`ToolSpec`]'s method of that name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Invocation {
+    /// What can be done about a call once it has happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// Attempts at one call that meets passing trouble.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// Calls of it that may be out at once in a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u32>,
+    /// The most one attempt costs, in micro-dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+    /// The most the model reads of one output, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
+}
+
+impl Invocation {
+    /// Nothing is said.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What this leaves out, the other says.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            class: self.class.or(other.class),
+            attempts: self.attempts.or(other.attempts),
+            at_once: self.at_once.or(other.at_once),
+            cost_micros: self.cost_micros.or(other.cost_micros),
+            output_bytes: self.output_bytes.or(other.output_bytes),
+        }
+    }
+}
+
+/// Attempts at a call unless its tool or task says otherwise.
+pub const ATTEMPTS: u32 = 3;
+/// Most attempts anybody may ask for.
+pub const ATTEMPTS_MAX: u32 = 10;
+/// Calls of one tool that are out at once unless its tool or task says otherwise.
+pub const AT_ONCE: u32 = 8;
+/// Most calls of one tool that anybody may want out at once.
+pub const AT_ONCE_MAX: u32 = 64;
+/// What the model reads of one output unless the tool or task says otherwise.
+pub const OUTPUT_BYTES: u64 = 16 * 1024;
+
 /// A tool as a run knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSpec {
@@ -72,6 +152,55 @@ pub struct ToolSpec {
     /// What an agent must be granted to use it; `None`: that the tool is named is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Need>,
+    /// How it is called.
+    #[serde(default, skip_serializing_if = "Invocation::is_default")]
+    pub invocation: Invocation,
+}
+
+impl ToolSpec {
+    /// What can be done about a call once it has happened. Undeclared, a look is pure
+    /// and a file write reversible, since its image is kept; anything else is
+    /// irreversible, unless its author lets it be repeated.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        self.invocation.class.unwrap_or(match (self.touch, self.repeat) {
+            (Touch::Read, _) => Class::Pure,
+            (Touch::Write, _) => Class::Reversible,
+            (Touch::Exec, Repeat::Freely | Repeat::WithSameKey) => Class::Compensable,
+            (Touch::Exec, Repeat::Never) => Class::Irreversible,
+        })
+    }
+
+    /// It gets one attempt, whatever is said about attempts.
+    #[must_use]
+    pub fn is_tried_once(&self) -> bool {
+        self.repeat == Repeat::Never || self.class() == Class::Irreversible
+    }
+
+    /// Attempts at one call that meets passing trouble.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        let attempts = self.invocation.attempts.unwrap_or(ATTEMPTS).clamp(1, ATTEMPTS_MAX);
+        if self.is_tried_once() { 1 } else { attempts }
+    }
+
+    /// Calls of it that may be out at once in a run.
+    #[must_use]
+    pub fn at_once(&self) -> u32 {
+        self.invocation.at_once.unwrap_or(AT_ONCE).clamp(1, AT_ONCE_MAX)
+    }
+
+    /// The most one attempt costs, in micro-dollars.
+    #[must_use]
+    pub fn cost_micros(&self) -> u64 {
+        self.invocation.cost_micros.unwrap_or(0)
+    }
+
+    /// The most the model reads of one output, in bytes.
+    #[must_use]
+    pub fn output_bytes(&self) -> u64 {
+        self.invocation.output_bytes.unwrap_or(OUTPUT_BYTES)
+    }
 }
 
 /// A capability that a tool uses.

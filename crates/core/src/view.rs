@@ -2,6 +2,8 @@
 //!
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
+mod trouble;
+
 use std::collections::BTreeMap;
 
 use std::fmt::Write as _;
@@ -206,6 +208,9 @@ impl Provenance {
             | Event::StepFailed { .. }
             | Event::ApprovalRequested { .. }
             | Event::CallInDoubt { .. }
+            | Event::CallTroubled { .. }
+            | Event::BreakerOpened { .. }
+            | Event::BreakerClosed { .. }
             | Event::Noticed { .. }
             | Event::SubtaskFinished { .. }
             | Event::Acted { .. }
@@ -347,15 +352,10 @@ pub fn line(event: &Event) -> String {
         Event::CallFinished { action, outcome, duration_ms, suspicions, .. } => {
             finish_line(*action, *outcome, *duration_ms, suspicions)
         }
+        Event::CallTroubled { .. } => trouble::attempt_line(event),
+        Event::BreakerOpened { .. } | Event::BreakerClosed { .. } => trouble::breaker_line(event),
         Event::CallInDoubt { action, why, ask } => doubt_line(*action, *why, *ask),
-        Event::CallSettled { action, settlement, by } => {
-            let how = match settlement {
-                Settlement::Happened { .. } => "it happened",
-                Settlement::DidNotHappen => "it did not happen, so it is made now",
-                Settlement::GivenUp { .. } => "given up, never repeated",
-            };
-            format!("{action}: settled by {by}: {how}")
-        }
+        Event::CallSettled { action, settlement, by } => settled_line(*action, settlement, by),
         Event::Noticed { subtask, text } => format!("{subtask} is told: {}", first_line(text)),
         Event::SubtaskFinished { subtask, .. } => format!("{subtask} done"),
         Event::Acted { .. } => "acted: verification begins".into(),
@@ -400,6 +400,15 @@ fn doubt_line(action: ActionId, why: Doubt, ask: Ask) -> String {
         Ask::Person => "a person must decide",
     };
     format!("{action}: in doubt, {why}; {ask}")
+}
+
+fn settled_line(action: ActionId, settlement: &Settlement, by: &str) -> String {
+    let how = match settlement {
+        Settlement::Happened { .. } => "it happened",
+        Settlement::DidNotHappen => "it did not happen, so it is made now",
+        Settlement::GivenUp { .. } => "given up, never repeated",
+    };
+    format!("{action}: settled by {by}: {how}")
 }
 
 fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {
@@ -563,6 +572,7 @@ fn outcome_word(outcome: Outcome) -> &'static str {
         Outcome::Error => "error",
         Outcome::TimedOut => "timed out",
         Outcome::Cancelled => "cancelled",
+        Outcome::Unavailable => "not available",
     }
 }
 
@@ -581,5 +591,6 @@ fn refusal_word(why: Refusal) -> &'static str {
         Refusal::Cancelled => "cancelled",
         Refusal::NotOffered => "no tools were offered",
         Refusal::NotAllowed => "not granted",
+        Refusal::Unavailable => "not available",
     }
 }

@@ -1,5 +1,9 @@
 //! The engine: takes tasks, runs them, and goes on with them after a crash.
 
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -11,7 +15,7 @@ use bowline_core::quality::CheckHow;
 use bowline_core::run::{Run, Wait};
 use bowline_core::task::{self, Submission, Task, WorkspaceMode};
 use bowline_models::{Model, OpenModelError};
-use bowline_store::{AppendError, Claimed, EndingKind, Fence, Letter, RunStore, StoreError, Submitted};
+use bowline_store::{Claimed, EndingKind, Fence, Letter, RunStore, StoreError, Submitted};
 use bowline_tools::{
     Cages, Launcher, Missing, NoCage, Reach, Registry, Sandbox, Secrets, Tool, Workspace, check, copy_tree,
     evidence, runs_programs,
@@ -315,7 +319,9 @@ impl Engine {
 
     /// Claims every run that can go on and works on up to `at_once` of them at a
     /// time until none is left. Returns how each one stopped, or why it could not
-    /// be worked on; one that cannot does not keep the others from going on.
+    /// be worked on; one that cannot does not keep the others from going on. When the
+    /// queue cannot be read any more, those at work come home first
+    /// ([`EngineError::Queue`]).
     ///
     /// A run that waits for a person can go on once it has mail, and once the time
     /// has come until which it waits, which then settles what nobody answered.
@@ -323,36 +329,48 @@ impl Engine {
     pub async fn work_off(&self, at_once: usize) -> Result<Vec<Worked>, EngineError> {
         let at_once = at_once.max(1);
         let mut at_work = JoinSet::new();
+        let mut fences = BTreeMap::new();
         let mut worked = Vec::new();
         // Kept until the end, or they would be claimed again and again.
         let mut unable = Vec::new();
-        loop {
+        let unread = loop {
             let free = at_once.saturating_sub(at_work.len());
-            let claimed = if *self.inner.stop.borrow() { Vec::new() } else { self.claim_ready(free).await? };
+            // A queue that cannot be read now is looked at again while others are at work.
+            let (claimed, unread) = match self.claim_unless_stopped(free).await {
+                Ok(claimed) => (claimed, None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
             for claimed in claimed {
                 let (engine, fence) = (self.clone(), claimed.fence.clone());
-                at_work.spawn(async move { (fence, engine.work(claimed).await) });
+                let task = at_work.spawn(async move { engine.work(claimed).await });
+                fences.insert(task.id(), fence);
             }
             let has_room = at_work.len() < at_once;
             tokio::select! {
                 biased;
-                done = at_work.join_next() => match done {
-                    Some(Ok((fence, outcome))) => {
-                        if outcome.is_err() {
-                            unable.push(fence.clone());
-                        }
-                        worked.push((fence.run, outcome));
+                done = at_work.join_next_with_id() => {
+                    let Some(done) = done else { break unread };
+                    let id = done.as_ref().map_or_else(tokio::task::JoinError::id, |(id, _)| *id);
+                    let Some(fence) = fences.remove(&id) else { continue };
+                    let outcome = match done {
+                        Ok((_, outcome)) => outcome,
+                        Err(broken) => Err(broken_down(&fence.run, &broken)),
+                    };
+                    if outcome.is_err() {
+                        unable.push(fence.clone());
                     }
-                    Some(Err(_)) => {}
-                    None => break,
+                    worked.push((fence.run, outcome));
                 },
                 () = tokio::time::sleep(LOOK_EVERY), if has_room => {}
             }
-        }
+        };
         for fence in unable {
-            self.give_up(&fence).await?;
+            self.give_up(&fence).await;
         }
-        Ok(worked)
+        match unread {
+            None => Ok(worked),
+            Some(error) => Err(EngineError::Queue { worked, source: Box::new(error) }),
+        }
     }
 
     /// Observations from now on. A watcher that is slow loses the oldest.
@@ -373,7 +391,10 @@ impl Engine {
         &self.inner.store
     }
 
-    async fn claim_ready(&self, max: usize) -> Result<Vec<Claimed>, EngineError> {
+    async fn claim_unless_stopped(&self, max: usize) -> Result<Vec<Claimed>, EngineError> {
+        if *self.inner.stop.borrow() {
+            return Ok(Vec::new());
+        }
         let now = self.inner.clock.now();
         Ok(self.inner.store.claim_ready(&self.inner.worker, max, LEASE_MS, now).await?)
     }
@@ -384,49 +405,57 @@ impl Engine {
         let fence = claimed.fence.clone();
         let outcome = self.work(claimed).await;
         if outcome.is_err() {
-            self.give_up(&fence).await?;
+            self.give_up(&fence).await;
         }
         outcome
     }
 
     /// Releases a run that cannot be worked on here, unless somebody has it already.
-    async fn give_up(&self, fence: &Fence) -> Result<(), EngineError> {
-        match self.inner.store.release(fence).await {
-            // The reason it cannot be worked on is worth more than this one.
-            Ok(()) | Err(AppendError::Fenced { .. } | AppendError::Store(_)) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+    async fn give_up(&self, fence: &Fence) {
+        // The reason it cannot be worked on is worth more than one this could give;
+        // what is not released is free when its lease is over.
+        let _unreleased = self.inner.store.release(fence).await;
     }
 
     async fn work(&self, claimed: Claimed) -> Result<Stopped, EngineError> {
         let run = fold::from_claim(&claimed)?.run;
-        let fence = claimed.fence;
+        let (id, fence) = (run.id.clone(), claimed.fence);
         let hands = self.inner.hands(&run, fence.epoch).await?;
         let sandbox = hands.sandbox.clone();
         let desk = Desk::new(run, fence, hands, self.inner.patience, self.inner.stop.subscribe());
         let _postman = self.inner.postman();
         let worker = self.inner.worker.clone();
-        let stopped = at_home(async move { desk.work(&worker).await }).await;
+        let outcome = at_home(&id, async move { desk.work(&worker).await }).await;
+        if let Err(EngineError::BrokeDown { .. } | EngineError::ShutDown { .. }) = outcome {
+            // The desk could not do it itself.
+            self.inner.hub.close_mailbox(&id);
+        }
         sandbox.close().await;
-        stopped
+        outcome
     }
 }
 
 /// Works among the runtime's own tasks, wherever the caller waits: what a desk
 /// starts is then at hand on the same thread, and none has to be woken for it.
 /// Ends with its caller.
-async fn at_home<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+async fn at_home<T: Send + 'static>(
+    run: &RunId,
+    work: impl Future<Output = Result<T, EngineError>> + Send + 'static,
+) -> Result<T, EngineError> {
     let mut home = JoinSet::new();
     home.spawn(work);
     match home.join_next().await {
         Some(Ok(done)) => done,
-        Some(Err(broken)) => match broken.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is going down, and the caller with it.
-            Err(_) => std::future::pending().await,
-        },
-        None => std::future::pending().await,
+        Some(Err(broken)) => Err(broken_down(run, &broken)),
+        None => Err(EngineError::ShutDown { run: run.clone() }),
     }
+}
+
+/// A bug of ours ends the run's work, not the process; the panic itself was printed.
+/// A caller may outlive the runtime it works in, and must not wait for ever then.
+fn broken_down(run: &RunId, broken: &tokio::task::JoinError) -> EngineError {
+    let run = run.clone();
+    if broken.is_panic() { EngineError::BrokeDown { run } } else { EngineError::ShutDown { run } }
 }
 
 /// Delivers mail for all desks of an engine, as long as one of them is there.

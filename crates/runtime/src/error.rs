@@ -5,6 +5,8 @@ use bowline_models::OpenModelError;
 use bowline_store::{AppendError, StoreError};
 use bowline_tools::{BadTools, BadWorkspace, CopyError};
 
+use crate::engine::Worked;
+
 /// The engine could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -43,6 +45,26 @@ pub enum EngineError {
         /// Which.
         run: RunId,
     },
+    /// Code of ours broke down. The run is as the store has it.
+    #[error("the code that worked on run {run} broke down")]
+    BrokeDown {
+        /// Which.
+        run: RunId,
+    },
+    /// The async runtime that the engine worked in was shut down.
+    #[error("the runtime was shut down while it worked on run {run}")]
+    ShutDown {
+        /// Which.
+        run: RunId,
+    },
+    /// No more runs could be taken up. Those at work came home first.
+    #[error("the queue cannot be read: {source}")]
+    Queue {
+        /// What came of the runs that were taken up before.
+        worked: Vec<Worked>,
+        /// Why.
+        source: Box<EngineError>,
+    },
     /// The workspace is not there.
     #[error(transparent)]
     Workspace(#[from] BadWorkspace),
@@ -62,6 +84,9 @@ impl EngineError {
             Self::NoBeginning { .. } | Self::OutOfStep { .. } => {
                 "run `bowline audit verify` and restore the store from a backup".into()
             }
+            Self::BrokeDown { .. } => "report it; `bowline resume` goes on with the run where it was".into(),
+            Self::ShutDown { .. } => "go on with the run in a runtime that stays".into(),
+            Self::Queue { source, .. } => source.remedy(),
             Self::Workspace(error) => error.remedy().to_string(),
         }
     }

@@ -16,12 +16,12 @@ use bowline_core::mask::Mask;
 use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
-use bowline_core::tool::{FileImage, ToolSpec};
+use bowline_core::tool::{FileImage, OUTPUT_BYTES, ToolSpec};
 use bowline_core::untrusted::suspicion::suspicion;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
-    CallContext, OUTPUT_MAX, Probed, Reach, Registry, Sandbox, Secrets, Workspace, cap_output, check,
+    CallContext, OVERRUN_MAX, Probed, Reach, Registry, Sandbox, Secrets, Workspace, cap_output, check,
     evidence, restore,
 };
 
@@ -32,8 +32,6 @@ use crate::judge::{Judge, is_watched};
 use crate::result;
 use crate::texts::Texts;
 
-/// How long a tool may overrun its own deadline before we stop waiting for it.
-const GRACE: Duration = Duration::from_secs(5);
 /// How long work on our own files may take.
 const OWN_WORK: Duration = Duration::from_secs(120);
 /// How much of a reply the core may read itself.
@@ -237,13 +235,13 @@ impl Hands {
         let (action, attempt) = (context.action, context.attempt);
         let args = self.texts.text(args).await?;
         let started = self.clock.now();
-        let (how, text) = match self.registry.examine(tool.as_str(), &args) {
-            Err(problem) => (Returned::Known(Outcome::Error), format!("{problem:?}")),
+        let (how, text, most) = match self.registry.examine(tool.as_str(), &args) {
+            Err(problem) => (Returned::Known(Outcome::Error), format!("{problem:?}"), OUTPUT_BYTES),
             Ok((tool, args)) => {
-                let deadline = context.timeout + GRACE;
+                let (deadline, most) = (context.timeout + OVERRUN_MAX, tool.spec().output_bytes());
                 match tokio::time::timeout(deadline, tool.run(args, &context)).await {
-                    Ok(output) => (output.how, output.text),
-                    Err(_) => (Returned::Unknown, format!("no answer within {} s", deadline.as_secs())),
+                    Ok(output) => (output.how, output.text, most),
+                    Err(_) => (Returned::Unknown, format!("no answer within {} s", deadline.as_secs()), most),
                 }
             }
         };
@@ -253,7 +251,7 @@ impl Hands {
         let ok = how == Returned::Known(Outcome::Ok);
         let suspicions = suspicion(&text).families();
         let trace = (text.len() > INLINE_MAX).then(|| OutputTrace::of(&text, Some(ok)));
-        let (output, full) = kept_output(text, &mut blobs);
+        let (output, full) = kept_output(text, most, &mut blobs);
         let plain = OutputTrace::plain(output.digest(), ok);
         let trace = trace.filter(|trace| *trace != plain).map(Box::new);
         let result = CallResult { how, output, full, duration_ms, trace, suspicions };
@@ -268,16 +266,18 @@ impl Hands {
     ) -> Result<Arrival, StoreError> {
         let action = context.action;
         let args = self.texts.text(args).await?;
-        let probed = match self.registry.examine(tool.as_str(), &args) {
-            Err(_) => Probed::Unknown,
+        let (probed, most) = match self.registry.examine(tool.as_str(), &args) {
+            Err(_) => (Probed::Unknown, OUTPUT_BYTES),
             Ok((tool, args)) => {
-                let deadline = context.timeout + GRACE;
-                tokio::time::timeout(deadline, tool.probe(args, &context)).await.unwrap_or(Probed::Unknown)
+                let probing = tokio::time::timeout(context.timeout + OVERRUN_MAX, tool.probe(args, &context));
+                (probing.await.unwrap_or(Probed::Unknown), tool.spec().output_bytes())
             }
         };
         let mut blobs = Vec::new();
         let found = match probed {
-            Probed::Happened(text) => ProbeFinding::Happened(kept_output(self.masked(text), &mut blobs).0),
+            Probed::Happened(text) => {
+                ProbeFinding::Happened(kept_output(self.masked(text), most, &mut blobs).0)
+            }
             Probed::DidNotHappen => ProbeFinding::DidNotHappen,
             Probed::Unknown => ProbeFinding::Unknown,
         };
@@ -319,7 +319,7 @@ impl Hands {
                 let timeout = Duration::from_millis(*timeout_ms);
                 let made = check::run_command_check(&self.workspace, &self.sandbox, argv, &output, timeout);
                 let late = || (CheckOutcome::CouldNotRun("it did not end in time".into()), String::new());
-                tokio::time::timeout(timeout + GRACE, made).await.unwrap_or_else(|_| late())
+                tokio::time::timeout(timeout + OVERRUN_MAX, made).await.unwrap_or_else(|_| late())
             }
         };
         let duration_ms = self.clock.now().since(started);
@@ -383,8 +383,8 @@ fn failed(step: u32, kind: StepTrouble, message: String, retry_after_ms: Option<
 }
 
 /// What the model reads of an output, and the whole of it where that is more.
-fn kept_output(text: String, blobs: &mut Vec<Blob>) -> (Payload, Option<Payload>) {
-    let capped = cap_output(&text, OUTPUT_MAX).into_owned();
+fn kept_output(text: String, most: u64, blobs: &mut Vec<Blob>) -> (Payload, Option<Payload>) {
+    let capped = cap_output(&text, usize::try_from(most).unwrap_or(usize::MAX)).into_owned();
     if capped.len() == text.len() {
         return (Payload::keep(text, blobs), None);
     }

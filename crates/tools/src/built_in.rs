@@ -109,6 +109,7 @@ impl BuiltIn {
             timeout_ms: self.timeout_ms(),
             effect: self.effect(),
             needs: self.need(),
+            invocation: Default::default(),
         }
     }
 

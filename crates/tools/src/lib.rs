@@ -43,8 +43,8 @@ use bowline_core::tool::{Departure, FileImage, Repeat, ToolSpec};
 use serde_json::Value;
 
 pub use bowline_cage::Launcher;
-pub use output::{OUTPUT_MAX, cap_output};
-pub use program::UNSANDBOXED_WARNING;
+pub use output::cap_output;
+pub use program::{OVERRUN_MAX, UNSANDBOXED_WARNING};
 pub use reach::{BadReach, Reach};
 pub use registry::{BadTools, Registry};
 pub use rules::Setting;
@@ -140,6 +140,13 @@ impl ToolOutput {
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
         Self { how: Returned::Known(Outcome::Error), text: text.into() }
+    }
+
+    /// It did not happen, and may work later: not before `retry_after`, where that is known.
+    #[must_use]
+    pub fn trouble(text: impl Into<String>, retry_after: Option<Duration>) -> Self {
+        let ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        Self { how: Returned::Trouble { retry_after_ms: retry_after.map(ms) }, text: text.into() }
     }
 
     /// It was ended by its deadline: a known outcome only for a call that may be repeated.

@@ -70,6 +70,14 @@ pub enum BadTools {
         /// What the task asks for.
         asked: String,
     },
+    /// Several attempts at what must not be repeated.
+    #[error("{name} would be tried {attempts} times, but a call of it must not be repeated")]
+    OneAttempt {
+        /// The tool.
+        name: ToolName,
+        /// What was asked for.
+        attempts: u32,
+    },
     /// A schema that is none.
     #[error("the schema of {name} cannot be used: {message}")]
     Schema {
@@ -99,6 +107,15 @@ impl BadTools {
             }
             Self::Looser { setting: Setting::Timeout, .. } => {
                 "leave `timeout_seconds` out or choose a shorter one; a `command` of the task's own may take longer"
+            }
+            Self::Looser { setting: Setting::Class, .. } => {
+                "leave `class` out, or choose a graver one: \"pure\" < \"reversible\" < \"compensable\" < \"irreversible\""
+            }
+            Self::Looser { setting: Setting::Attempts, .. } => "leave `attempts` out or choose fewer",
+            Self::Looser { setting: Setting::AtOnce, .. } => "leave `at_once` out or choose less",
+            Self::Looser { setting: Setting::Cost, .. } => "leave `cost_usd` out or choose more",
+            Self::OneAttempt { .. } => {
+                "leave `attempts` out; where the tool may be tried again, say so with `repeat` and `class`"
             }
             Self::Schema { .. } => "correct the schema; references may only point into the schema itself",
         }
@@ -168,6 +185,9 @@ impl Registry {
         }
         if spec.timeout_ms == 0 {
             return Err(BadTools::NoTime { name: spec.name.clone() });
+        }
+        if let Some(attempts) = spec.invocation.attempts.filter(|many| *many > 1 && spec.is_tried_once()) {
+            return Err(BadTools::OneAttempt { name: spec.name.clone(), attempts });
         }
         let schema = Schema::compile(&spec.schema)
             .map_err(|message| BadTools::Schema { name: spec.name.clone(), message })?;

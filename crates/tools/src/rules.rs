@@ -1,11 +1,15 @@
 //! The rules a tool runs by: what it declares, tightened by the task.
 //!
 //! Whoever wrote a tool of a library's user knows what it does to the world, so
-//! a task may ask a person where the tool would not, repeat less than it allows
-//! and give it less time. It never loosens what is declared: such a task is
-//! refused, not corrected. For a built-in tool, whether a person is asked and how
-//! long it may take are the task's to say; what a repetition would do is not. A
-//! command is the task's own tool, and its rules are the task's.
+//! a task may ask a person where the tool would not, repeat less than it allows,
+//! try it less often, less at once and for less time, and count it for dearer and
+//! graver than it says. It never loosens what is declared: such a task is
+//! refused, not corrected. For a built-in tool, whether a person is asked, how long
+//! it may take and how often it is tried are the task's to say; what a repetition
+//! would do is not. A command is the task's own tool, and its rules are the task's.
+//!
+//! Where a task says what can be done about a call but not whether a person is
+//! asked, the one follows from the other: what is irreversible asks.
 //!
 //! A run that is under way keeps the rules it was submitted with, whatever the
 //! tool declares by now.
@@ -15,10 +19,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bowline_core::budget::{Limit, amount};
 use bowline_core::event::Outcome;
 use bowline_core::input::Returned;
 use bowline_core::task::ToolChoice;
-use bowline_core::tool::{Consent, Repeat, ToolSpec};
+use bowline_core::tool::{Class, Consent, Invocation, Repeat, ToolSpec, Touch};
 use serde_json::Value;
 
 use crate::{BadTools, CallContext, PreparedWrite, Probed, Tool, ToolOutput};
@@ -32,6 +37,14 @@ pub enum Setting {
     Repeat,
     /// How long a call may take.
     Timeout,
+    /// What can be done about a call once it has happened.
+    Class,
+    /// Attempts at one call.
+    Attempts,
+    /// Calls out at once.
+    AtOnce,
+    /// What an attempt costs.
+    Cost,
 }
 
 impl fmt::Display for Setting {
@@ -41,6 +54,10 @@ impl fmt::Display for Setting {
             Self::Consent => "consent",
             Self::Repeat => "repeat",
             Self::Timeout => "timeout_seconds",
+            Self::Class => "class",
+            Self::Attempts => "attempts",
+            Self::AtOnce => "at_once",
+            Self::Cost => "cost_usd",
         })
     }
 }
@@ -67,10 +84,11 @@ impl Rules<'_> {
     pub(crate) fn of_built_in(self, declared: ToolSpec, choice: &ToolChoice) -> Result<ToolSpec, BadTools> {
         match self {
             Self::Chosen => Ok(ToolSpec {
-                consent: choice.consent.unwrap_or(declared.consent),
+                consent: choice.consent.unwrap_or(consent_of(choice, declared.consent)),
                 repeat: tighter_repeat(&declared, choice)?,
                 timeout_ms: choice.timeout_ms.unwrap_or(declared.timeout_ms),
                 effect: choice.effect.or(declared.effect),
+                invocation: graver(&declared, choice)?,
                 ..declared
             }),
             Self::Submitted(specs) => Ok(as_submitted(declared, specs)),
@@ -80,14 +98,28 @@ impl Rules<'_> {
     /// The rules of a command, which are the task's to declare.
     pub(crate) fn of_command(self, careful: ToolSpec, choice: &ToolChoice) -> ToolSpec {
         match self {
-            Self::Chosen => ToolSpec {
-                consent: choice.consent.unwrap_or(careful.consent),
-                repeat: choice.repeat.unwrap_or(careful.repeat),
-                timeout_ms: choice.timeout_ms.unwrap_or(careful.timeout_ms),
-                effect: choice.effect.or(careful.effect),
-                ..careful
-            },
-            Self::Submitted(specs) => as_submitted(careful, specs),
+            Self::Chosen => {
+                let (touch, repeat, consent) = match choice.invocation.class {
+                    Some(Class::Pure) => (Touch::Read, Repeat::Freely, Consent::NotNeeded),
+                    Some(Class::Reversible | Class::Compensable) => {
+                        (careful.touch, careful.repeat, Consent::NotNeeded)
+                    }
+                    Some(Class::Irreversible) | None => (careful.touch, careful.repeat, careful.consent),
+                };
+                ToolSpec {
+                    touch,
+                    consent: choice.consent.unwrap_or(consent),
+                    repeat: choice.repeat.unwrap_or(repeat),
+                    timeout_ms: choice.timeout_ms.unwrap_or(careful.timeout_ms),
+                    effect: choice.effect.or(careful.effect),
+                    invocation: choice.invocation,
+                    ..careful
+                }
+            }
+            Self::Submitted(specs) => {
+                let touch = specs.iter().find(|spec| spec.name == careful.name).map(|spec| spec.touch);
+                as_submitted(ToolSpec { touch: touch.unwrap_or(careful.touch), ..careful }, specs)
+            }
         }
     }
 }
@@ -95,18 +127,54 @@ impl Rules<'_> {
 fn as_submitted(declared: ToolSpec, specs: &[ToolSpec]) -> ToolSpec {
     match specs.iter().find(|spec| spec.name == declared.name) {
         Some(spec) => {
-            let ToolSpec { consent, repeat, timeout_ms, effect, .. } = *spec;
-            ToolSpec { consent, repeat, timeout_ms, effect, ..declared }
+            let ToolSpec { consent, repeat, timeout_ms, effect, invocation, .. } = *spec;
+            ToolSpec { consent, repeat, timeout_ms, effect, invocation, ..declared }
         }
         None => declared,
     }
+}
+
+/// Whether a person is asked, where the task does not say: it is about what it
+/// declares to be irreversible.
+fn consent_of(choice: &ToolChoice, declared: Consent) -> Consent {
+    match choice.invocation.class {
+        Some(Class::Irreversible) => Consent::Ask,
+        Some(Class::Pure | Class::Reversible | Class::Compensable) | None => declared,
+    }
+}
+
+/// How a tool is called: its class may be graver than its own, the rest is the task's.
+fn graver(declared: &ToolSpec, choice: &ToolChoice) -> Result<Invocation, BadTools> {
+    if let Some(class) = choice.invocation.class.filter(|class| *class < declared.class()) {
+        let (own, asked) = (quoted(declared.class().word()), quoted(class.word()));
+        return Err(BadTools::Looser { name: declared.name.clone(), setting: Setting::Class, own, asked });
+    }
+    Ok(choice.invocation.or(declared.invocation))
+}
+
+/// How a tool of somebody else is called: nothing of it looser than its own.
+fn tighter_invocation(declared: &ToolSpec, choice: &ToolChoice) -> Result<Invocation, BadTools> {
+    let asked = choice.invocation;
+    let looser = |setting, own: String, asked: String| {
+        Err(BadTools::Looser { name: declared.name.clone(), setting, own, asked })
+    };
+    if let Some(attempts) = asked.attempts.filter(|attempts| *attempts > declared.attempts()) {
+        return looser(Setting::Attempts, declared.attempts().to_string(), attempts.to_string());
+    }
+    if let Some(at_once) = asked.at_once.filter(|at_once| *at_once > declared.at_once()) {
+        return looser(Setting::AtOnce, declared.at_once().to_string(), at_once.to_string());
+    }
+    if let Some(micros) = asked.cost_micros.filter(|micros| *micros < declared.cost_micros()) {
+        return looser(Setting::Cost, dollars(declared.cost_micros()), dollars(micros));
+    }
+    graver(declared, choice)
 }
 
 fn tightened(declared: ToolSpec, choice: &ToolChoice) -> Result<ToolSpec, BadTools> {
     let looser = |setting, own: String, asked: String| {
         Err(BadTools::Looser { name: declared.name.clone(), setting, own, asked })
     };
-    let consent = choice.consent.unwrap_or(declared.consent);
+    let consent = choice.consent.unwrap_or(consent_of(choice, declared.consent));
     if (declared.consent, consent) == (Consent::Ask, Consent::NotNeeded) {
         return looser(
             Setting::Consent,
@@ -120,7 +188,8 @@ fn tightened(declared: ToolSpec, choice: &ToolChoice) -> Result<ToolSpec, BadToo
         return looser(Setting::Timeout, seconds(declared.timeout_ms), seconds(timeout_ms));
     }
     let effect = choice.effect.or(declared.effect);
-    Ok(ToolSpec { consent, repeat, timeout_ms, effect, ..declared })
+    let invocation = tighter_invocation(&declared, choice)?;
+    Ok(ToolSpec { consent, repeat, timeout_ms, effect, invocation, ..declared })
 }
 
 fn tighter_repeat(declared: &ToolSpec, choice: &ToolChoice) -> Result<Repeat, BadTools> {
@@ -161,6 +230,10 @@ fn repeat_word(repeat: Repeat) -> &'static str {
 
 fn quoted(word: &str) -> String {
     format!("{word:?}")
+}
+
+fn dollars(micros: u64) -> String {
+    amount(&Limit::Money, micros)
 }
 
 fn seconds(ms: u64) -> String {

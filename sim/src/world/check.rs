@@ -63,6 +63,7 @@ pub(super) fn examine(evidence: &Evidence) -> Vec<Violation> {
         budget::bounds(run, journal, &mut verdict);
         calls::doubt(run, journal, &mut verdict);
         calls::answers(run, journal, &mut verdict);
+        calls::attempts(run, journal, &mut verdict);
         people::consent(evidence, run, journal, &mut verdict);
     }
     verdict.violations

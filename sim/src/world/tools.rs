@@ -47,6 +47,7 @@ pub(super) fn all(alive: &Arc<Alive>) -> Vec<Arc<dyn Tool>> {
             timeout_ms: 10_000,
             effect: None,
             needs: None,
+            invocation: Default::default(),
         };
         Arc::new(SimTool { alive: alive.clone(), spec, op }) as Arc<dyn Tool>
     };

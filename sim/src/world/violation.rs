@@ -35,6 +35,8 @@ pub enum Check {
     O15,
     /// Every call of a reply is answered exactly once.
     J3,
+    /// Attempts count up under one key, and a tool left alone is tried by one call.
+    J4,
     /// The same seed gives the same trace.
     Repeatable,
 }

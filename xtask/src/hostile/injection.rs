@@ -185,6 +185,7 @@ fn registry() -> Result<Registry> {
         repeat: None,
         timeout_ms: None,
         effect: None,
+        invocation: Default::default(),
     };
     let command = |name: &str, schema: Value| {
         let argv = vec!["true".to_owned()];

@@ -153,6 +153,7 @@ impl Hands {
             repeat: None,
             timeout_ms: None,
             effect: None,
+            invocation: Default::default(),
         };
         let registry = Registry::new(&["read_file", "write_file", "edit_file", "list_files"].map(choice))?;
         let workspace = Workspace::open(&tree.root())?;

@@ -1,6 +1,6 @@
 //! `bowline resume`: goes on with one run, or with every run that can go on.
 
-use bowline::Worked;
+use bowline::{EngineError, Worked};
 use bowline_core::event::Ending;
 
 use super::Desk;
@@ -53,9 +53,13 @@ async fn all(desk: &Desk<'_>, args: &ResumeArgs) -> Result<Exit, CliError> {
     let engine = desk.home.work(patience(args.show))?;
     let _interrupts = Interrupts::listen(&engine, desk.screen)?;
     let mut progress = Progress::of_many(desk.screen, detail(args.show));
-    let worked = while_working(&engine, &mut progress, engine.work_off(AT_ONCE)).await?;
+    let (worked, unread) = match while_working(&engine, &mut progress, engine.work_off(AT_ONCE)).await {
+        Ok(worked) => (worked, None),
+        Err(EngineError::Queue { worked, source }) => (worked, Some(CliError::from(*source))),
+        Err(error) => return Err(error.into()),
+    };
     desk.screen.clear_live();
-    if worked.is_empty() {
+    if worked.is_empty() && unread.is_none() {
         desk.screen
             .note("nothing can go on: every run has ended or waits for a person (`bowline runs --open`)");
     }
@@ -80,6 +84,11 @@ async fn all(desk: &Desk<'_>, args: &ResumeArgs) -> Result<Exit, CliError> {
                 exit = exit.worse(error.exit());
             }
         }
+    }
+    if let Some(error) = unread {
+        desk.screen.note("no more runs could be taken up");
+        desk.screen.failed(&error);
+        exit = exit.worse(error.exit());
     }
     Ok(exit)
 }

@@ -2,8 +2,8 @@
 //! waits for.
 
 use bowline_core::event::Ask;
-use bowline_core::id::{Millis, SubtaskId};
-use bowline_core::run::{ApprovalState, CallState, Phase, Run, Thread, ThreadState};
+use bowline_core::id::{Millis, SubtaskId, ToolName};
+use bowline_core::run::{ApprovalState, Breaker, CallState, Phase, Run, Thread, ThreadState};
 use bowline_core::view::gauge_line;
 
 use super::words;
@@ -23,6 +23,7 @@ pub(crate) fn line(run: &Run, now: Millis) -> String {
         format!("{} tokens", words::count(spend.settled.tokens)),
         words::money(spend.settled.micros),
     ]);
+    parts.extend(left_alone(run, now).iter().map(|tool| format!("leaves alone {tool}")));
     parts.extend(near(run).iter().map(|used| format!("nearly used up: {used}")));
     parts.join(" · ")
 }
@@ -52,6 +53,19 @@ pub(crate) fn awaited(run: &Run, now: Millis) -> Vec<String> {
     awaited
 }
 
+/// Tools that failed again and again, and when each is tried again.
+pub(crate) fn left_alone(run: &Run, now: Millis) -> Vec<String> {
+    let open = run.breakers.iter().filter_map(|(tool, breaker)| Some((tool, breaker, breaker.until?)));
+    let one = |(tool, breaker, until): (&ToolName, &Breaker, Millis)| {
+        let again = match until.since(now) {
+            0 => "one call tries it next".to_owned(),
+            left => format!("tried again in {}", words::duration(left)),
+        };
+        format!("{tool}, which failed {} times in a row; {again}", breaker.failures)
+    };
+    open.map(one).collect()
+}
+
 fn thread_waits(id: &SubtaskId, thread: &Thread, now: Millis) -> Vec<String> {
     match &thread.state {
         ThreadState::Thinking(open) => vec![format!("the model ({id}, step {})", open.step)],
@@ -66,6 +80,11 @@ fn thread_waits(id: &SubtaskId, thread: &Thread, now: Millis) -> Vec<String> {
                 CallState::InDoubt { ask: Ask::Person, .. } => {
                     Some(format!("a person: doubt about {action}"))
                 }
+                CallState::BackingOff { until, .. } => Some(format!(
+                    "{} ({action}), again in {}",
+                    call.call.tool,
+                    words::duration(until.since(now))
+                )),
                 CallState::Waiting
                 | CallState::AwaitingConsent
                 | CallState::Again { .. }

@@ -105,7 +105,9 @@ impl Progress {
             | Event::Verified { finding: Finding::Passed, .. } => self.screen.paint(Look::Good, text),
             Event::Ended { ending: Ending::Failed { .. } | Ending::Halted { .. }, .. }
             | Event::Verified { finding: Finding::ChecksFailed | Finding::SchemaFailed, .. }
-            | Event::StepFailed { .. } => self.screen.paint(Look::Bad, text),
+            | Event::StepFailed { .. }
+            | Event::CallTroubled { .. }
+            | Event::BreakerOpened { .. } => self.screen.paint(Look::Bad, text),
             Event::ApprovalRequested { .. }
             | Event::CallInDoubt { .. }
             | Event::Paused { .. }
@@ -125,6 +127,7 @@ impl Progress {
             | Event::ApprovalSettled { .. }
             | Event::CallStarted { .. }
             | Event::CallFinished { .. }
+            | Event::BreakerClosed { .. }
             | Event::CallSettled { .. }
             | Event::Noticed { .. }
             | Event::SubtaskFinished { .. }

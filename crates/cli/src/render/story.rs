@@ -39,6 +39,9 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     section(screen, "repaired", repairs(report));
     section(screen, "spent", spent(report));
     section(screen, "nearly out", live::near(run));
+    if run.ending().is_none() {
+        section(screen, "left alone", live::left_alone(run, now));
+    }
     section(screen, "output", output(report));
     if run.ending().is_none() {
         section(screen, "waits for", live::awaited(run, now).iter().map(|wait| escape::line(wait)).collect());
@@ -116,6 +119,7 @@ fn call(call: &CallRef) -> String {
         Some(Outcome::Error) => "error",
         Some(Outcome::TimedOut) => "timed out",
         Some(Outcome::Cancelled) => "cancelled",
+        Some(Outcome::Unavailable) => "not available",
         None => "no outcome",
     };
     let file = call.file.as_ref().map_or(String::new(), |file| format!(" {}", escape::line(file)));

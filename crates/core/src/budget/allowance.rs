@@ -42,10 +42,13 @@ impl Share {
     fn take(&mut self, event: &Event) {
         match (&self.limit, event) {
             (Limit::Steps | Limit::TreeSteps, Event::StepStarted { .. })
-            | (Limit::ToolCalls, Event::CallStarted { attempt: 1, .. }) => {
+            | (Limit::ToolCalls, Event::CallStarted { attempt: 1, .. } | Event::CallTroubled { .. }) => {
                 self.used = self.used.saturating_add(1);
             }
-            (Limit::Tool(name), Event::CallStarted { attempt: 1, tool, .. }) if name == tool => {
+            (
+                Limit::Tool(name),
+                Event::CallStarted { attempt: 1, tool, .. } | Event::CallTroubled { tool, .. },
+            ) if name == tool => {
                 self.used = self.used.saturating_add(1);
             }
             (Limit::Tokens, Event::StepStarted { reserved, .. }) => {

@@ -47,10 +47,14 @@ pub enum Need {
         /// What is set aside for it.
         reserve: Cost,
     },
-    /// The first attempt at a tool call.
+    /// An attempt at a tool call, or the decision to make another.
     Call {
         /// The tool.
         tool: ToolName,
+        /// What it adds to the calls made: nothing where it was counted before.
+        calls: u64,
+        /// What is booked for it, in micro-dollars.
+        micros: u64,
     },
 }
 
@@ -183,6 +187,9 @@ impl Ledger {
             | Event::ApprovalRequested { .. }
             | Event::ApprovalSettled { .. }
             | Event::CallStarted { .. }
+            | Event::CallTroubled { .. }
+            | Event::BreakerOpened { .. }
+            | Event::BreakerClosed { .. }
             | Event::CallFinished { .. }
             | Event::CallInDoubt { .. }
             | Event::CallSettled { .. }
@@ -277,8 +284,12 @@ fn need(event: &Event) -> Option<Need> {
     if let Event::StepStarted { step, reserved, .. } = event {
         return Some(Need::Step { step: *step, reserve: *reserved });
     }
-    if let Event::CallStarted { tool, attempt: 1, .. } = event {
-        return Some(Need::Call { tool: tool.clone() });
+    if let Event::CallStarted { tool, attempt, micros, .. } = event {
+        let calls = u64::from(*attempt == 1);
+        return Some(Need::Call { tool: tool.clone(), calls, micros: *micros });
+    }
+    if let Event::CallTroubled { tool, .. } = event {
+        return Some(Need::Call { tool: tool.clone(), calls: 1, micros: 0 });
     }
     None
 }

@@ -80,6 +80,7 @@ fn submitted() -> Event {
         timeout_ms: 1000,
         effect: None,
         needs: None,
+        invocation: Default::default(),
     }];
     let fingerprint = task::Submission::fingerprint_of(&task, &tools);
     let price = crate::budget::Price::default();

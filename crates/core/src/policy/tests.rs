@@ -43,6 +43,7 @@ fn tool(needs: Option<Need>) -> ToolSpec {
         probes: false,
         timeout_ms: 1,
         effect: None,
+        invocation: Default::default(),
         needs,
     }
 }

@@ -7,11 +7,11 @@ use super::state::{
     Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
     Summary, Thread, ThreadState, Verification, Warned,
 };
-use super::{critiquing, prompt, thread};
+use super::{call, critiquing, prompt, thread};
 use crate::budget::{Cost, Limit};
 use crate::event::{
-    Ask, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement, StepTrouble, Subject,
-    SubtaskOutput, Verdict,
+    Ask, CallTrouble, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement,
+    StepTrouble, Subject, SubtaskOutput, Verdict,
 };
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
@@ -65,14 +65,10 @@ impl Run {
                 self.set_call(*subject, CallState::AwaitingConsent);
             }
             Event::ApprovalSettled { subject, verdict, .. } => self.approval_settled(*subject, verdict),
-            Event::CallStarted { action, tool, key, attempt, image, .. } => {
-                if *attempt == 1 {
-                    self.first_attempt(*action, tool, image.as_deref());
-                }
-                let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
-                let state = CallState::Running { tool, key, attempt, image };
-                self.set_call(Subject::Action(*action), state);
-            }
+            Event::CallStarted { .. } => self.call_started(event),
+            Event::CallTroubled { .. } => self.call_troubled(event),
+            Event::BreakerOpened { tool, until, .. } => self.breaker_opened(tool, *until),
+            Event::BreakerClosed { tool } => drop(self.breakers.remove(tool)),
             Event::CallFinished { action, outcome, output, trace, suspicions, .. } => {
                 self.watch_result(*action, (*outcome, output), trace.as_deref());
                 self.call_finished(*action, *outcome, output, suspicions);
@@ -145,6 +141,11 @@ impl Run {
     fn settle(&mut self, step: u32, used: Cost) {
         let reserved = self.open_step(step).map_or(Cost::default(), |open| open.reserved);
         self.reserved = self.reserved.minus(reserved);
+        self.book(used);
+    }
+
+    /// Books what was used for good.
+    fn book(&mut self, used: Cost) {
         self.spend.settled = self.spend.settled.plus(used);
         if self.is_mending() {
             self.repair_spend.settled = self.repair_spend.settled.plus(used);
@@ -205,10 +206,30 @@ impl Run {
         }
     }
 
-    fn first_attempt(&mut self, action: ActionId, tool: &ToolName, image: Option<&FileImage>) {
+    fn call_started(&mut self, event: &Event) {
+        let Event::CallStarted { action, tool, key, attempt, image, micros, .. } = event else { return };
+        if *attempt == 1 {
+            self.count_call(tool);
+            image.iter().for_each(|image| self.images.push((*action, FileImage::clone(image))));
+        }
+        self.book(Cost { tokens: 0, micros: *micros });
+        let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
+        self.set_call(Subject::Action(*action), CallState::Running { tool, key, attempt, image });
+    }
+
+    fn call_troubled(&mut self, event: &Event) {
+        let Event::CallTroubled { action, tool, attempt, why, retry_at, .. } = event else { return };
+        self.tool_failed(*action);
+        self.count_call(tool);
+        let covered = *why == CallTrouble::Unavailable;
+        let state = CallState::BackingOff { attempt: *attempt, until: *retry_at, covered };
+        self.set_call(Subject::Action(*action), state);
+    }
+
+    /// A call that is made, or one that will be made again.
+    fn count_call(&mut self, tool: &ToolName) {
         self.spend.tool_calls += 1;
         *self.tool_uses.entry(tool.clone()).or_default() += 1;
-        image.into_iter().for_each(|image| self.images.push((action, image.clone())));
     }
 
     fn warn(&mut self, limit: &Limit, of: Option<&RunId>, allowed: u64) {
@@ -257,6 +278,7 @@ impl Run {
                 | CallState::AwaitingConsent
                 | CallState::Running { .. }
                 | CallState::Again { .. }
+                | CallState::BackingOff { .. }
                 | CallState::Answered { .. } => None,
             }),
         }
@@ -307,7 +329,14 @@ impl Run {
     }
 
     fn call_finished(&mut self, action: ActionId, outcome: Outcome, output: &Payload, signs: &[Family]) {
-        let notice = prompt::suspicious(signs);
+        match outcome {
+            Outcome::Ok | Outcome::Error => self.tool_answered(action),
+            Outcome::TimedOut | Outcome::Unavailable => self.tool_failed(action),
+            Outcome::Cancelled => {}
+        }
+        let notices = [prompt::given_up(outcome, call::attempt_of(self, action)), prompt::suspicious(signs)];
+        let notice = notices.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let notice = (!notice.is_empty()).then(|| notice.into());
         self.answer(action, Answer::outside(output.clone(), outcome != Outcome::Ok, notice));
     }
 
@@ -325,6 +354,10 @@ impl Run {
     }
 
     fn call_in_doubt(&mut self, action: ActionId, why: Doubt, ask: Ask) {
+        match why {
+            Doubt::LostReply => self.tool_failed(action),
+            Doubt::Crash | Doubt::Cancelled => {}
+        }
         self.update_call(action, |state| match state {
             CallState::Running { tool, key, attempt, .. } | CallState::InDoubt { tool, key, attempt, .. } => {
                 Some(CallState::InDoubt { tool, key, attempt, why, ask })
@@ -332,6 +365,7 @@ impl Run {
             CallState::Waiting
             | CallState::AwaitingConsent
             | CallState::Again { .. }
+            | CallState::BackingOff { .. }
             | CallState::Answered { .. } => None,
         });
     }
@@ -443,7 +477,8 @@ fn answer_of(call: &BatchCall) -> Option<Message> {
         | CallState::AwaitingConsent
         | CallState::Running { .. }
         | CallState::InDoubt { .. }
-        | CallState::Again { .. } => None,
+        | CallState::Again { .. }
+        | CallState::BackingOff { .. } => None,
     }
 }
 

@@ -5,17 +5,22 @@
 //! behind it. At most one call that writes files is out at a time in the whole
 //! run, and it starts from a file that was looked at just before.
 
+use std::collections::BTreeMap;
+
 use super::decide::{Draft, Refused};
-use super::state::{ApprovalState, CallState, Phase, Run, Thread};
-use super::{ending, limit, prompt, watch};
+use super::state::{ApprovalState, BatchCall, CallState, Phase, Run, Thread};
+use super::{attempt, breaker, ending, limit, prompt, watch};
 use crate::effect::Effect;
 use crate::event::{Ask, Doubt, Event, Outcome, Refusal, Settlement, Subject, Verdict};
-use crate::id::{ActionId, SubtaskId};
-use crate::input::{Asked, CallProblem, CallResult, ProbeFinding, Reply, Returned};
-use crate::message::Stop;
+use crate::id::{ActionId, Millis, SubtaskId};
+use crate::input::{Asked, CallProblem, ProbeFinding, Reply};
+use crate::message::{Payload, Stop};
 use crate::policy::{self, Concern, Ruling};
 use crate::provenance::Digest;
 use crate::tool::{Consent, FileImage, Repeat, ToolSpec, Touch};
+
+/// Calls of one run that are out at once, whatever their tools allow.
+const CALLS_OUT_MAX: u32 = 32;
 
 /// Goes through the calls of a reply: refuses what cannot run, asks people about
 /// what needs them, and leaves the rest to its turn.
@@ -123,31 +128,69 @@ pub(super) fn expire_approvals(draft: &mut Draft) -> bool {
 /// Starts the next call of the batch whose turn it is.
 pub(super) fn proceed(draft: &mut Draft, id: &SubtaskId) -> bool {
     let Some(thread) = draft.run.threads.get(id) else { return false };
-    let Some((action, again)) = startable(&draft.run, thread).find(|(action, again)| {
+    let next = startable(&draft.run, thread).find(|(action, turn)| match turn {
         // A call that writes needs its image; `due` asks for it when it is missing.
-        *again || draft.seen.contains_key(action) || !writes(&draft.run, thread, *action)
-    }) else {
-        return false;
-    };
-    if again {
-        start_again(draft, action);
-        return true;
+        Turn::First => {
+            (draft.seen.contains_key(action) || !writes(&draft.run, thread, *action))
+                && !waits_for_money(&draft.run, *action)
+        }
+        Turn::Again => true,
+        Turn::Retry { not_before } => *not_before <= draft.now && !waits_for_money(&draft.run, *action),
+    });
+    match next {
+        Some((action, Turn::First)) => first(draft, id, action).is_some(),
+        Some((action, Turn::Again)) => start_again(draft, action).is_some(),
+        Some((action, Turn::Retry { .. })) => attempt::retry(draft, action).is_some(),
+        None => false,
     }
+}
+
+/// Makes the first attempt at a call, unless somebody has something against it.
+/// `None`: there is no such call.
+fn first(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> Option<()> {
     // What a person said yes to is made, whatever the guard thinks of it.
     if !is_agreed(&draft.run, action) && watch::objects(draft, id, action) {
-        return true;
+        return Some(());
     }
-    let tool = find(&draft.run, action).map(|(_, spec)| spec.name.clone());
-    let over = tool.and_then(|tool| limit::over_call(&draft.run, draft.allowance.as_ref(), &tool));
-    if let Some(why) = over {
+    let (_, spec) = find(&draft.run, action)?;
+    let (tool, micros) = (spec.name.clone(), spec.cost_micros());
+    if let Some(left_ms) = breaker::left_alone_ms(&draft.run, &tool, draft.now) {
+        let (why, message) = (Refusal::Unavailable, prompt::unavailable(&tool, left_ms));
+        draft.push(Event::CallRefused { action, why, message });
+        return Some(());
+    }
+    let need = limit::CallNeed { calls: 1, micros };
+    if let Some(why) = limit::over_call(&draft.run, draft.allowance.as_ref(), &tool, need) {
         ending::stop(draft, limit::halt(why));
-        return true;
+        return Some(());
     }
     match draft.seen.remove(&action).transpose() {
-        Ok(image) => start(draft, action, 1, image.map(Box::new)),
-        Err(message) => draft.push(Event::CallRefused { action, why: Refusal::Unprepared, message }),
+        Ok(image) => start(draft, action, 1, image.map(Box::new), micros),
+        Err(message) => {
+            draft.push(Event::CallRefused { action, why: Refusal::Unprepared, message });
+            Some(())
+        }
     }
-    true
+}
+
+/// What the next attempt at a call would book is held by model calls of the same run.
+fn waits_for_money(run: &Run, action: ActionId) -> bool {
+    let Some((_, spec)) = find(run, action) else { return false };
+    let micros = match state_of(run, action) {
+        Some(CallState::BackingOff { .. }) => retry_micros(run, action),
+        Some(_) | None => spec.cost_micros(),
+    };
+    limit::must_wait(run, micros)
+}
+
+/// What the next attempt at a call books: nothing where the last one did not happen.
+pub(super) fn retry_micros(run: &Run, action: ActionId) -> u64 {
+    match state_of(run, action) {
+        Some(CallState::BackingOff { covered: false, .. }) => {
+            find(run, action).map_or(0, |(_, spec)| spec.cost_micros())
+        }
+        Some(_) | None => 0,
+    }
 }
 
 fn is_agreed(run: &Run, action: ActionId) -> bool {
@@ -160,41 +203,89 @@ pub(super) fn has_turn(run: &Run, thread: &Thread) -> bool {
     startable(run, thread).next().is_some()
 }
 
-/// Calls whose turn it is, in order; true for those to be made again.
-fn startable<'a>(run: &'a Run, thread: &'a Thread) -> impl Iterator<Item = (ActionId, bool)> + 'a {
+/// Why it is a call's turn.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// It was not made yet.
+    First,
+    /// It is known not to have happened.
+    Again,
+    /// It met trouble, and is made again from this moment on.
+    Retry { not_before: Millis },
+}
+
+/// Calls whose turn it is, in order.
+fn startable<'a>(run: &'a Run, thread: &'a Thread) -> impl Iterator<Item = (ActionId, Turn)> + 'a {
     let mut open_before = false;
     let mut open_change_before = false;
-    let writing = run.threads.values().flat_map(Thread::calls).any(|(_, call)| match call.state {
-        CallState::Running { .. } | CallState::InDoubt { .. } => {
-            touch_of(run, &call.call.tool) == Touch::Write
-        }
-        CallState::Waiting
-        | CallState::AwaitingConsent
-        | CallState::Again { .. }
-        | CallState::Answered { .. } => false,
-    });
-    thread.calls().filter_map(move |(action, call)| {
-        let touch = touch_of(run, &call.call.tool);
-        // What stands twice in a reply is made once: the second waits for the first.
-        let twin_is_open = watch::twin(run, thread, action).is_some_and(|twin| !twin.is_answered());
-        let turn = match touch {
-            Touch::Read => !open_change_before && !twin_is_open,
+    let out = Out::of(run);
+    watch::with_twins(run, thread).filter_map(move |(action, call, twin)| {
+        let spec = run.tool(&call.call.tool);
+        let touch = spec.map_or(Touch::Exec, |spec| spec.touch);
+        let in_turn = match touch {
+            // What stands twice in a reply is made once: the second waits for the first.
+            Touch::Read => !open_change_before && twin.is_none_or(BatchCall::is_answered),
             Touch::Exec => !open_before,
-            Touch::Write => !open_before && !writing,
+            Touch::Write => !open_before && !out.writes(action),
         };
         open_before |= !call.is_answered();
         open_change_before |= !call.is_answered() && touch != Touch::Read;
-        match call.state {
-            CallState::Waiting if turn => Some((action, false)),
-            CallState::Again { .. } if turn => Some((action, true)),
-            CallState::Waiting
-            | CallState::Again { .. }
-            | CallState::AwaitingConsent
+        let turn = match call.state {
+            CallState::Waiting => Turn::First,
+            CallState::Again { .. } => Turn::Again,
+            CallState::BackingOff { until, .. } => Turn::Retry { not_before: until },
+            CallState::AwaitingConsent
             | CallState::Running { .. }
             | CallState::InDoubt { .. }
-            | CallState::Answered { .. } => None,
-        }
+            | CallState::Answered { .. } => return None,
+        };
+        let has_slot = spec.is_none_or(|spec| out.leaves_room(run, spec));
+        (in_turn && has_slot).then_some((action, turn))
     })
+}
+
+/// What of a run is out in the world, or perhaps so.
+struct Out<'a> {
+    /// Calls that are out, by tool.
+    by_tool: BTreeMap<&'a str, u32>,
+    calls: u32,
+    /// The call that may be writing a file.
+    writing: Option<ActionId>,
+}
+
+impl<'a> Out<'a> {
+    fn of(run: &'a Run) -> Self {
+        let mut out = Self { by_tool: BTreeMap::new(), calls: 0, writing: None };
+        for (action, call) in run.threads.values().flat_map(Thread::calls) {
+            let may_write = match call.state {
+                CallState::Running { .. } => {
+                    *out.by_tool.entry(&call.call.tool).or_default() += 1;
+                    out.calls += 1;
+                    true
+                }
+                // Its image was taken: what another call wrote meanwhile would be lost with an undo.
+                CallState::InDoubt { .. } | CallState::BackingOff { .. } => true,
+                CallState::Waiting
+                | CallState::AwaitingConsent
+                | CallState::Again { .. }
+                | CallState::Answered { .. } => false,
+            };
+            if may_write && touch_of(run, &call.call.tool) == Touch::Write {
+                out.writing = Some(action);
+            }
+        }
+        out
+    }
+
+    /// Another call than this one may be writing a file.
+    fn writes(&self, action: ActionId) -> bool {
+        self.writing.is_some_and(|writing| writing != action)
+    }
+
+    fn leaves_room(&self, run: &Run, spec: &ToolSpec) -> bool {
+        let own = self.by_tool.get(spec.name.as_str()).copied().unwrap_or(0);
+        own < breaker::at_once(run, spec) && self.calls < CALLS_OUT_MAX
+    }
 }
 
 fn touch_of(run: &Run, tool: &str) -> Touch {
@@ -206,8 +297,14 @@ fn writes(run: &Run, thread: &Thread, action: ActionId) -> bool {
     call.is_some_and(|(_, call)| touch_of(run, &call.call.tool) == Touch::Write)
 }
 
-fn start(draft: &mut Draft, action: ActionId, attempt: u32, image: Option<Box<FileImage>>) {
-    let Some((args, spec)) = find(&draft.run, action) else { return };
+fn start(
+    draft: &mut Draft,
+    action: ActionId,
+    attempt: u32,
+    image: Option<Box<FileImage>>,
+    micros: u64,
+) -> Option<()> {
+    let (args, spec) = find(&draft.run, action)?;
     draft.push(Event::CallStarted {
         action,
         tool: spec.name.clone(),
@@ -217,28 +314,33 @@ fn start(draft: &mut Draft, action: ActionId, attempt: u32, image: Option<Box<Fi
         key: key(&draft.run, action),
         attempt,
         image,
+        micros,
     });
+    Some(())
 }
 
-/// Makes a call again, under the same id and key.
-pub(super) fn start_again(draft: &mut Draft, action: ActionId) {
+/// Makes a call again, under the same id and key. `None`: it cannot be.
+pub(super) fn start_again(draft: &mut Draft, action: ActionId) -> Option<()> {
     let state = state_of(&draft.run, action);
     let (attempt, image) = match state {
         Some(CallState::Running { attempt, image, .. }) => (*attempt, image.clone()),
-        Some(CallState::Again { attempt }) => (*attempt, image_of(&draft.run, action)),
+        Some(CallState::Again { attempt } | CallState::BackingOff { attempt, .. }) => {
+            (*attempt, image_of(&draft.run, action))
+        }
         Some(
             CallState::Waiting
             | CallState::AwaitingConsent
             | CallState::InDoubt { .. }
             | CallState::Answered { .. },
         )
-        | None => return,
+        | None => return None,
     };
-    start(draft, action, attempt + 1, image);
+    let micros = retry_micros(&draft.run, action);
+    start(draft, action, attempt + 1, image, micros)
 }
 
 /// The attempt that is out.
-fn attempt_of(run: &Run, action: ActionId) -> u32 {
+pub(super) fn attempt_of(run: &Run, action: ActionId) -> u32 {
     match state_of(run, action) {
         Some(CallState::Running { attempt, .. }) => *attempt,
         Some(
@@ -246,6 +348,7 @@ fn attempt_of(run: &Run, action: ActionId) -> u32 {
             | CallState::AwaitingConsent
             | CallState::InDoubt { .. }
             | CallState::Again { .. }
+            | CallState::BackingOff { .. }
             | CallState::Answered { .. },
         )
         | None => 0,
@@ -286,29 +389,6 @@ pub(super) fn prepared(
     Ok(())
 }
 
-pub(super) fn returned(
-    draft: &mut Draft,
-    action: ActionId,
-    attempt: u32,
-    result: &CallResult,
-) -> Result<(), Refused> {
-    match state_of(&draft.run, action) {
-        Some(CallState::Running { attempt: open, .. }) if *open == attempt => {}
-        Some(_) | None => return Err(Refused::NotExpected),
-    }
-    let outcome = match (result.how, repeat_of(&draft.run, action)) {
-        (Returned::Known(outcome), _) => outcome,
-        (Returned::Unknown, Some(Repeat::Freely | Repeat::WithSameKey)) => Outcome::TimedOut,
-        (Returned::Unknown, Some(Repeat::Never) | None) => {
-            doubt(draft, action, Doubt::LostReply);
-            return Ok(());
-        }
-    };
-    let CallResult { output, full, duration_ms, trace, suspicions, .. } = result.clone();
-    draft.push(Event::CallFinished { action, outcome, output, full, duration_ms, trace, suspicions });
-    Ok(())
-}
-
 pub(super) fn probed(draft: &mut Draft, action: ActionId, found: &ProbeFinding) -> Result<(), Refused> {
     let why = match state_of(&draft.run, action) {
         Some(CallState::InDoubt { ask: Ask::Probe, why, .. }) => *why,
@@ -334,18 +414,22 @@ pub(super) fn refuse_all(draft: &mut Draft, step: u32, reply: &Reply) {
     }
 }
 
-/// Answers every call that has not started with "the run was cancelled".
+/// Answers every call that is not out with "the run was cancelled".
 pub(super) fn refuse_unstarted(draft: &mut Draft) {
-    let unstarted = |state: &CallState| match state {
-        CallState::Waiting | CallState::AwaitingConsent | CallState::Again { .. } => true,
-        CallState::Running { .. } | CallState::InDoubt { .. } | CallState::Answered { .. } => false,
-    };
     let calls = draft.run.threads.values().flat_map(Thread::calls);
-    let open: Vec<ActionId> =
-        calls.filter(|(_, call)| unstarted(&call.state)).map(|(action, _)| action).collect();
-    for action in open {
-        let (why, message) = (Refusal::Cancelled, prompt::CANCELLED.into());
-        draft.push(Event::CallRefused { action, why, message });
+    let open = calls.filter_map(|(action, call)| match call.state {
+        CallState::Waiting | CallState::AwaitingConsent | CallState::Again { .. } => Some((action, false)),
+        CallState::BackingOff { .. } => Some((action, true)),
+        CallState::Running { .. } | CallState::InDoubt { .. } | CallState::Answered { .. } => None,
+    });
+    for (action, was_tried) in open.collect::<Vec<_>>() {
+        if was_tried {
+            let output = Payload::inline(prompt::NOT_TRIED_AGAIN);
+            attempt::settle(draft, action, Outcome::Cancelled, output);
+        } else {
+            let (why, message) = (Refusal::Cancelled, prompt::CANCELLED.into());
+            draft.push(Event::CallRefused { action, why, message });
+        }
     }
 }
 
@@ -366,7 +450,8 @@ pub(super) fn repeat_of(run: &Run, action: ActionId) -> Option<Repeat> {
     find(run, action).map(|(_, spec)| spec.repeat)
 }
 
-fn find(run: &Run, action: ActionId) -> Option<(Digest, &ToolSpec)> {
+/// A call of a current batch: the hash of its arguments, and its tool.
+pub(super) fn find(run: &Run, action: ActionId) -> Option<(Digest, &ToolSpec)> {
     let mut calls = run.threads.values().flat_map(Thread::calls);
     let (_, call) = calls.find(|(id, _)| *id == action)?;
     Some((call.call.digest(), run.tool(&call.call.tool)?))
@@ -393,18 +478,33 @@ pub(super) fn due(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
             | CallState::Waiting
             | CallState::AwaitingConsent
             | CallState::Again { .. }
+            | CallState::BackingOff { .. }
             | CallState::Answered { .. } => {}
         }
     }
     if !run.paused && run.stopping.is_none() {
-        prepare(run, thread, effects);
+        due_next(run, thread, effects);
     }
 }
 
+/// What is owed to calls whose turn it is and that cannot start yet. One that waits
+/// for something in flight starts when that comes home: a moment for it would spin.
+fn due_next(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
+    let mut write = None;
+    for (action, turn) in startable(run, thread) {
+        match turn {
+            Turn::First if write.is_none() && writes(run, thread, action) => write = Some(action),
+            Turn::Retry { not_before } if !waits_for_money(run, action) => {
+                effects.push(Effect::WakeAt { at: not_before });
+            }
+            Turn::First | Turn::Again | Turn::Retry { .. } => {}
+        }
+    }
+    write.into_iter().for_each(|action| prepare(run, thread, action, effects));
+}
+
 /// A write whose turn it is, and whose file was not looked at in time.
-fn prepare(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
-    let next = startable(run, thread).find(|(action, again)| !again && writes(run, thread, *action));
-    let Some((action, _)) = next else { return };
+fn prepare(run: &Run, thread: &Thread, action: ActionId, effects: &mut Vec<Effect>) {
     let call = thread.calls().find(|(id, _)| *id == action);
     if let Some((call, spec)) = call.and_then(|(_, call)| Some((call, run.tool(&call.call.tool)?))) {
         let (tool, args) = (spec.name.clone(), call.call.args.clone());

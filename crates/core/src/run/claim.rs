@@ -37,7 +37,7 @@ pub(super) fn claimed(
 fn settle(draft: &mut Draft, action: ActionId) {
     let Some(repeat) = call::repeat_of(&draft.run, action) else { return };
     match repeat {
-        Repeat::Freely | Repeat::WithSameKey => call::start_again(draft, action),
+        Repeat::Freely | Repeat::WithSameKey => drop(call::start_again(draft, action)),
         Repeat::Never => call::doubt(draft, action, Doubt::Crash),
     }
 }
@@ -61,6 +61,7 @@ pub(super) fn running_calls(draft: &Draft) -> Vec<ActionId> {
         | CallState::AwaitingConsent
         | CallState::InDoubt { .. }
         | CallState::Again { .. }
+        | CallState::BackingOff { .. }
         | CallState::Answered { .. } => false,
     });
     running.map(|(action, _)| action).collect()

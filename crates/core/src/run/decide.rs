@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::state::{Phase, Run};
 use super::{
-    acting, call, claim, committing, critiquing, decomposing, ending, limit, planning, repairing, retrieving,
-    rolling_back, signal, thread, verifying,
+    acting, attempt, call, claim, committing, critiquing, decomposing, ending, limit, planning, repairing,
+    retrieving, rolling_back, signal, thread, verifying,
 };
 use crate::budget::Allowance;
 use crate::event::{Ending, Event};
@@ -99,7 +99,7 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
             thread::failed(draft, *step, *kind, message, *retry_after_ms)
         }
         What::CallPrepared { action, image } => call::prepared(draft, *action, image),
-        What::CallReturned { action, attempt, result } => call::returned(draft, *action, *attempt, result),
+        What::CallReturned { action, attempt, result } => attempt::returned(draft, *action, *attempt, result),
         What::Probed { action, found } => call::probed(draft, *action, found),
         What::CheckReturned { round, index, outcome, log, duration_ms } => {
             verifying::check_returned(draft, (*round, *index), outcome, (log, *duration_ms))

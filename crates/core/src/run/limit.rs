@@ -23,6 +23,13 @@ pub(super) struct Need {
     pub(super) cost: Cost,
 }
 
+/// What a tool call would take.
+#[derive(Clone, Copy)]
+pub(super) struct CallNeed {
+    pub(super) calls: u64,
+    pub(super) micros: u64,
+}
+
 /// Whether a model call may be started.
 pub(super) enum Fit {
     /// Now.
@@ -160,19 +167,45 @@ fn percent(part: u64, whole: u64) -> u64 {
     u64::try_from((u128::from(part) * 100).div_ceil(u128::from(whole))).unwrap_or(UNLIMITED)
 }
 
-/// The reason a call of this tool must not be made, if there is one.
-pub(super) fn over_call(run: &Run, allowance: Option<&Allowance>, tool: &ToolName) -> Option<Exhausted> {
-    let calls = (u64::from(run.spend.tool_calls), 0, 1);
+/// The reason a call of this tool must not be made, if there is one. Whether it only
+/// has to wait for model calls of the same run is asked before ([`must_wait`]).
+pub(super) fn over_call(
+    run: &Run,
+    allowance: Option<&Allowance>,
+    tool: &ToolName,
+    need: CallNeed,
+) -> Option<Exhausted> {
+    let calls = (u64::from(run.spend.tool_calls), 0, need.calls);
     let own = Limit::Tool(tool.clone());
-    let uses = (run.uses(tool), 0, 1);
-    let mut rows = vec![
-        Row::own(Limit::ToolCalls, calls, run.limits.allowed(&Limit::ToolCalls)),
-        Row::own(own.clone(), uses, run.limits.allowed(&own)),
-    ];
+    let uses = (run.uses(tool), 0, need.calls);
+    let mut rows = money_rows(run, need.micros);
+    rows.push(Row::own(Limit::ToolCalls, calls, run.limits.allowed(&Limit::ToolCalls)));
+    rows.push(Row::own(own.clone(), uses, run.limits.allowed(&own)));
     let shares = allowance.into_iter().flat_map(|allowance| &allowance.0);
-    let shares = shares.filter(|share| share.limit == Limit::ToolCalls || share.limit == own);
-    rows.extend(shares.map(|share| Row::shared(run, share, 1)));
-    rows.iter().find(|row| !row.fits()).map(Row::exhausted)
+    rows.extend(shares.filter_map(|share| {
+        let counts = share.limit == Limit::ToolCalls || share.limit == own;
+        let pays = share.limit == Limit::Money;
+        (counts || pays).then(|| Row::shared(run, share, if counts { need.calls } else { need.micros }))
+    }));
+    // What takes nothing is not in the way of a run that has nothing left.
+    rows.iter().find(|row| row.need > 0 && !row.fits()).map(Row::exhausted)
+}
+
+/// So much money is there, once model calls of this run in flight have settled.
+pub(super) fn must_wait(run: &Run, micros: u64) -> bool {
+    let rows = money_rows(run, micros);
+    rows.iter().all(Row::may_fit) && rows.iter().any(|row| row.need > 0 && !row.fits())
+}
+
+/// The run's own bounds of money.
+fn money_rows(run: &Run, micros: u64) -> Vec<Row> {
+    let (settled, held, limits) = (run.spend.settled.micros, run.reserved.micros, &run.limits);
+    let mut rows = vec![Row::own(Limit::Money, (settled, held, micros), limits.micros)];
+    if run.is_mending() {
+        let amounts = percents([run.repair_spend.settled.micros, held, micros], limits.micros);
+        rows.push(Row::own(Limit::RepairShare, amounts, limits.allowed(&Limit::RepairShare)));
+    }
+    rows
 }
 
 /// Stops the run when its working time, or that of its repairs, is used up.

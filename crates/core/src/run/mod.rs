@@ -15,6 +15,9 @@
 
 mod acting;
 mod apply;
+mod attempt;
+mod backoff;
+mod breaker;
 mod call;
 mod claim;
 mod committing;
@@ -43,6 +46,6 @@ mod tests;
 pub use decide::{Refused, decide};
 pub use prompt::diagnosis_schema;
 pub use state::{
-    Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RepairSpend,
+    Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, OpenStep, Phase, RepairSpend,
     RollingBack, Run, STATE, Summary, Thread, ThreadState, Verification, Wait, Warned,
 };

@@ -82,6 +82,7 @@ fn settle(
             | CallState::AwaitingConsent
             | CallState::Running { .. }
             | CallState::Again { .. }
+            | CallState::BackingOff { .. }
             | CallState::Answered { .. },
         )
         | None => Some("this call is not in doubt"),

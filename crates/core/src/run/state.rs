@@ -52,8 +52,10 @@ pub struct Run {
     pub reserved: Cost,
     /// The part of it that went into critique and repair.
     pub repair_spend: RepairSpend,
-    /// Calls started, by tool.
+    /// Calls, by tool, counted like [`Spend::tool_calls`].
     pub tool_uses: BTreeMap<ToolName, u32>,
+    /// Tools that failed lately.
+    pub breakers: BTreeMap<ToolName, Breaker>,
     /// Limits the run was warned of, each once.
     pub warned: Vec<Warned>,
     /// Where it stands.
@@ -108,6 +110,17 @@ pub struct RepairSpend {
     pub settled: Cost,
     /// Working time.
     pub active_ms: u64,
+}
+
+/// What is remembered of a tool whose last attempts failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// Failures in a row.
+    pub failures: u32,
+    /// How often it opened since it was closed: the wait doubles each time.
+    pub openings: u32,
+    /// Open until then, and half open from then on; `None`: closed.
+    pub until: Option<Millis>,
 }
 
 /// A limit that was nearly used up.
@@ -275,6 +288,7 @@ impl Run {
             reserved: Cost::default(),
             repair_spend: RepairSpend::default(),
             tool_uses: BTreeMap::new(),
+            breakers: BTreeMap::new(),
             warned: Vec::new(),
             phase: Phase::Planning,
             epoch: 0,
@@ -396,6 +410,7 @@ impl Run {
                 | CallState::AwaitingConsent
                 | CallState::Running { .. }
                 | CallState::Again { .. }
+                | CallState::BackingOff { .. }
                 | CallState::Answered { .. } => None,
             });
         paused.into_iter().chain(questions).chain(doubts).collect()

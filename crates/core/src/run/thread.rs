@@ -7,7 +7,7 @@
 use super::decide::{Draft, Refused};
 use super::state::{OpenStep, Phase, Run, Thread, ThreadState};
 use super::step::{self, Next};
-use super::{call, critiquing, ending, limit, prompt, watch};
+use super::{backoff, call, critiquing, ending, limit, prompt, watch};
 use crate::effect::Effect;
 use crate::event::{Event, FailReason, HaltReason, Purpose, StepFailure, StepTrouble, StopReason};
 use crate::id::{Millis, SubtaskId};
@@ -15,11 +15,6 @@ use crate::input::Reply;
 use crate::message::{Payload, Stop};
 use crate::provenance::Digest;
 
-/// First and longest back-off, before jitter.
-const BACKOFF_FIRST_MS: u64 = 500;
-const BACKOFF_MAX_MS: u64 = 30_000;
-/// A provider that asks for more patience than this has failed.
-const RETRY_AFTER_MAX_MS: u64 = 120_000;
 /// Longest quotation of a model's words in a reason.
 const QUOTE_MAX: usize = 500;
 
@@ -164,26 +159,17 @@ pub(super) fn failed(
             false
         }
     };
-    let patience = retry_after_ms.is_some_and(|wait| wait > RETRY_AFTER_MAX_MS);
-    let gives_up = lasting || patience || attempts >= draft.run.limits.attempts;
-    let wait = backoff(&draft.run.seed, step, attempts).max(retry_after_ms.unwrap_or(0));
-    let retry_at: Option<Millis> = (!gives_up).then(|| draft.now.plus(wait));
+    let draw = Digest::of_parts(&[b"backoff", draft.run.seed.as_bytes(), &step.to_be_bytes()]);
+    let wait = backoff::wait_ms(draw, attempts, retry_after_ms);
+    let wait = wait.filter(|_| !lasting && attempts < draft.run.limits.attempts);
+    let retry_at: Option<Millis> = wait.map(|wait| draft.now.plus(wait));
     let why = StepFailure { kind, message: message.into() };
     draft.push(Event::StepFailed { step, why, retry_at });
-    if gives_up {
+    if retry_at.is_none() {
         let message = message.chars().take(QUOTE_MAX).collect();
         ending::stop(draft, StopReason::Halt(HaltReason::ModelUnavailable { message }));
     }
     Ok(())
-}
-
-/// Full jitter, from the run's own chance: U(0, min(30 s, 0.5 s · 2ʳ)).
-fn backoff(seed: &str, step: u32, attempt: u32) -> u64 {
-    let doubled = BACKOFF_FIRST_MS.saturating_mul(1 << attempt.min(16));
-    let cap = doubled.min(BACKOFF_MAX_MS);
-    let draw = Digest::of_parts(&[b"backoff", seed.as_bytes(), &step.to_be_bytes()]);
-    let draw = draw.0.iter().take(8).fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
-    draw % (cap + 1)
 }
 
 pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {

@@ -6,6 +6,7 @@
 //! becomes an event with its evidence before anything follows from it. Nothing
 //! is watched that is not in the journal, so a restart changes nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::decide::Draft;
@@ -17,6 +18,7 @@ use crate::guard::{CallTrace, Change, Effect, Origin, OutputTrace, ReplyTrace, R
 use crate::id::{ActionId, SubtaskId};
 use crate::input::Reply;
 use crate::message::{Call, Message, Payload, Stop};
+use crate::provenance::Digest;
 use crate::quality::Diagnosis;
 use crate::tool::{Repeat, ToolSpec, Touch};
 
@@ -105,17 +107,45 @@ fn round(run: &Run, diagnosis: &Diagnosis) -> Option<RoundTrace> {
 /// A call that stands earlier in the same reply, word for word, and is made once
 /// for both: with nothing between them that could change what is seen or done. Never
 /// one that must not be repeated: who knows what was meant.
-pub(super) fn twin<'a>(run: &Run, thread: &'a Thread, action: ActionId) -> Option<&'a BatchCall> {
-    let call = &call_of(thread, action)?.call;
-    match run.tool(&call.tool)?.repeat {
-        Repeat::Freely | Repeat::WithSameKey => {}
-        Repeat::Never => return None,
+fn twin<'a>(run: &'a Run, thread: &'a Thread, action: ActionId) -> Option<&'a BatchCall> {
+    with_twins(run, thread).find(|(id, _, _)| *id == action).and_then(|(_, _, twin)| twin)
+}
+
+/// Arguments as they were written.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Args<'a> {
+    Here(&'a str),
+    Stored(Digest),
+}
+
+impl<'a> Args<'a> {
+    fn of(args: &'a Payload) -> Self {
+        match args {
+            Payload::Inline(text) => Self::Here(text),
+            Payload::Stored { sha256, .. } => Self::Stored(*sha256),
+        }
     }
-    let same = |other: &BatchCall| other.call.tool == call.tool && other.call.args == call.args;
-    let before: Vec<&BatchCall> =
-        thread.calls().take_while(|(id, _)| *id != action).map(|(_, call)| call).collect();
-    let nearest = before.into_iter().rev().find(|other| same(other) || !only_looks(run, &other.call));
-    nearest.filter(|other| same(other))
+}
+
+/// The calls of a reply, each with its [`twin`], in one pass.
+pub(super) fn with_twins<'a>(
+    run: &'a Run,
+    thread: &'a Thread,
+) -> impl Iterator<Item = (ActionId, &'a BatchCall, Option<&'a BatchCall>)> {
+    let mut since_change: BTreeMap<(&str, Args<'_>), &BatchCall> = BTreeMap::new();
+    thread.calls().map(move |(action, call)| {
+        let key = (&*call.call.tool, Args::of(&call.call.args));
+        let repeat = run.tool(&call.call.tool).map(|spec| spec.repeat);
+        let twin = match repeat {
+            Some(Repeat::Freely | Repeat::WithSameKey) => since_change.get(&key).copied(),
+            Some(Repeat::Never) | None => None,
+        };
+        if !only_looks(run, &call.call) {
+            since_change.clear();
+        }
+        since_change.insert(key, call);
+        (action, call, twin)
+    })
 }
 
 /// A tool that is not there does nothing at all.
@@ -136,7 +166,8 @@ fn answer_of(call: &BatchCall) -> Option<Known> {
         | CallState::AwaitingConsent
         | CallState::Running { .. }
         | CallState::InDoubt { .. }
-        | CallState::Again { .. } => None,
+        | CallState::Again { .. }
+        | CallState::BackingOff { .. } => None,
     }
 }
 
@@ -202,7 +233,8 @@ impl Run {
             Refusal::BadArguments | Refusal::Unprepared => {
                 watch.record_call(&call, &OutputTrace::of(message, Some(false)), None);
             }
-            Refusal::Truncated | Refusal::Cancelled | Refusal::NotOffered => {}
+            // Trouble of the machinery is no circle of the model: it may ask again later.
+            Refusal::Truncated | Refusal::Cancelled | Refusal::NotOffered | Refusal::Unavailable => {}
         }
     }
 
@@ -218,7 +250,7 @@ impl Run {
         let ok = match outcome {
             Outcome::Ok => true,
             Outcome::Error | Outcome::TimedOut => false,
-            Outcome::Cancelled => return,
+            Outcome::Cancelled | Outcome::Unavailable => return,
         };
         let seen = match (trace, output) {
             (Some(trace), _) => *trace,

@@ -54,6 +54,16 @@ impl Bound {
         Self { key, least: 1, most, unit: Unit::Seconds, ending: Ending::Needed }
     }
 
+    /// Dollars, from nothing.
+    pub(super) const fn dollars(key: &'static str, most: u64) -> Self {
+        Self { key, least: 0, most, unit: Unit::Dollars, ending: Ending::Needed }
+    }
+
+    /// What it is called in the file.
+    pub(super) fn key(&self) -> &'static str {
+        self.key
+    }
+
     /// The same, and `unlimited` may be written.
     const fn or_unlimited(self) -> Self {
         Self { ending: Ending::Waivable, ..self }
@@ -117,8 +127,7 @@ impl Bound {
 const STEPS: Bound = Bound::count("steps", 1, 1_000_000).or_unlimited();
 const TOOL_CALLS: Bound = Bound::count("tool_calls", 0, 10_000_000).or_unlimited();
 const TOKENS: Bound = Bound::count("tokens", 1, 1_000_000_000_000).or_unlimited();
-const COST_USD: Bound =
-    Bound { key: "cost_usd", least: 0, most: 1_000_000_000, unit: Unit::Dollars, ending: Ending::Waivable };
+const COST_USD: Bound = Bound::dollars("cost_usd", 1_000_000_000).or_unlimited();
 const ACTIVE_SECONDS: Bound = Bound::seconds("active_seconds", YEAR_SECONDS).or_unlimited();
 const REPAIRS: Bound = Bound::count("repairs", 0, 1000).or_unlimited();
 const REPAIR_PERCENT: Bound = Bound::count("repair_percent", 0, 100).or_unlimited();
@@ -197,7 +206,7 @@ pub(crate) fn read(table: &Table<'_>, tools: &BTreeSet<&str>) -> Limits {
 }
 
 /// An amount as a count; bounds keep everything else below 32 bits.
-fn count(amount: u64) -> u32 {
+pub(super) fn count(amount: u64) -> u32 {
     u32::try_from(amount).unwrap_or(UNLIMITED_COUNT)
 }
 

@@ -49,6 +49,11 @@
 //! consent = "ask"                      # or "not-needed"
 //! repeat = "never"                     # or "freely", "with-same-key"
 //! timeout_seconds = 30                 # at most 3600
+//! class = "irreversible"               # or "pure", "reversible", "compensable"
+//! attempts = 1                         # at most 10; 3 unless it must not be repeated
+//! at_once = 8                          # at most 64
+//! cost_usd = 0.01                      # of one attempt; from 0 to 1000000
+//! output_bytes = 16384                 # from 256 to 1048576
 //!
 //! [[plan]]                             # at most 256
 //! id = "read"                          # not "critique", not beginning with "repair-" or "critique-"
@@ -82,6 +87,7 @@
 
 pub(crate) mod field;
 pub(crate) mod guard;
+mod invocation;
 pub(crate) mod limits;
 mod network;
 mod parse;
@@ -107,7 +113,7 @@ use crate::id::RunId;
 use crate::plan::Plan;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::Check;
-use crate::tool::{Consent, Repeat, ToolSpec};
+use crate::tool::{Consent, Invocation, Repeat, ToolSpec};
 
 /// A validated request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,7 +248,7 @@ fn is_default(settings: &loops::Settings) -> bool {
 }
 
 /// A tool as the task asks for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolChoice {
     /// Its name.
     pub name: String,
@@ -261,6 +267,9 @@ pub struct ToolChoice {
     /// What repeating a call means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
+    /// How it is called.
+    #[serde(default, skip_serializing_if = "Invocation::is_default")]
+    pub invocation: Invocation,
 }
 
 /// A tool that is a program: arguments as JSON on standard input, result on

@@ -12,7 +12,7 @@ use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
 use super::section::Section;
 use super::{CommandTool, OnFailure, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode};
-use super::{guard, network};
+use super::{guard, invocation, network};
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
@@ -220,7 +220,7 @@ pub(crate) fn tools(top: &Table<'_>) -> Vec<ToolChoice> {
     let plain = top.get("tools").and_then(|field| field.list(ENTRIES_MAX)).unwrap_or_default();
     let plain = plain.iter().filter_map(|field| {
         let name = tool_name(field, &mut names)?;
-        Some(ToolChoice { name, command: None, consent: None, repeat: None, timeout_ms: None, effect: None })
+        Some(ToolChoice { name, ..ToolChoice::default() })
     });
     let mut choices: Vec<_> = plain.collect();
     let tables = top.get("tool").map(|field| field.tables(Section::Tool, ENTRIES_MAX)).unwrap_or_default();
@@ -242,6 +242,7 @@ fn tool(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<ToolChoice> {
         repeat: table.get("repeat").and_then(|field| field.one_of(&repeats)),
         timeout_ms: table.get("timeout_seconds").and_then(|field| field.amount(&TIMEOUT)),
         effect: table.get("effect").and_then(|field| field.one_of(&EFFECTS)),
+        invocation: invocation::read(table),
     };
     Some(ToolChoice { name: name?, ..choice })
 }

@@ -1,5 +1,6 @@
 //! Task files: what is accepted, and what is said about the rest.
 
+mod invocation;
 mod limits;
 
 use proptest::prelude::*;
@@ -462,6 +463,7 @@ fn the_fingerprint_is_of_the_task_and_its_tools() {
         timeout_ms: 5,
         effect: None,
         needs: None,
+        invocation: Default::default(),
     };
     let fingerprint = Submission::fingerprint_of(&task, &[spec("Pays.")]);
     let reread: Task = serde_json::from_str(&serde_json::to_string(&task).unwrap()).unwrap();

@@ -7,8 +7,10 @@
     reason = "tests fail by panicking"
 )]
 
+mod attempts;
 mod expiry;
 mod golden;
 mod loop_end_to_end;
 mod own_tools;
+mod queue;
 mod world;

@@ -33,6 +33,7 @@ impl Counter {
             timeout_ms: 10_000,
             effect: None,
             needs: None,
+            invocation: Default::default(),
         };
         Arc::new(Self { spec, calls: AtomicUsize::new(0) })
     }

@@ -48,7 +48,10 @@ pub async fn run_command_check(
             let log = ran.transcript(timeout);
             (judged(workspace, argv, &ran, timeout), log)
         }
-        Err(problem) => (CheckOutcome::CouldNotRun(problem.clone()), problem),
+        Err(why) => {
+            let message = why.message();
+            (CheckOutcome::CouldNotRun(message.clone()), message)
+        }
     }
 }
 

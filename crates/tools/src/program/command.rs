@@ -66,7 +66,7 @@ impl Tool for RunCommand {
         };
         let ran = match program.run().await {
             Ok(ran) => ran,
-            Err(problem) => return ToolOutput::error(problem),
+            Err(why) => return why.into(),
         };
         let text = ran.transcript(ctx.timeout);
         match ran.ended {

@@ -8,16 +8,19 @@ use bowline_core::task::CommandTool;
 use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
 use serde_json::Value;
 
-use super::{Ended, Program, Ran};
+use super::{Ended, NotStarted, Program, Ran};
 use crate::sandbox::Author;
 use crate::{CallContext, Probed, Tool, ToolOutput};
 
 const COMMAND_TOOL_MS: u64 = 30_000;
 
+/// A tool exits so when it did not do its work, and may be able to later (`EX_UNAVAILABLE`).
+const EXIT_UNAVAILABLE: i32 = 69;
 /// A tool exits so when it cannot tell whether it did its work (`EX_TEMPFAIL`).
 const EXIT_UNKNOWN: i32 = 75;
 
-/// The rules of such a tool, before the task changes them: the careful ones.
+/// The rules of such a tool, before the task changes them: the careful ones, for a
+/// program of which nothing is known.
 pub(crate) fn command_spec(name: ToolName, command: &CommandTool) -> ToolSpec {
     ToolSpec {
         name,
@@ -30,6 +33,7 @@ pub(crate) fn command_spec(name: ToolName, command: &CommandTool) -> ToolSpec {
         timeout_ms: COMMAND_TOOL_MS,
         effect: None,
         needs: None,
+        invocation: Default::default(),
     }
 }
 
@@ -44,7 +48,7 @@ impl CommandCall {
         Self { spec, command: command.clone() }
     }
 
-    async fn start(&self, argv: &[String], args: &Value, ctx: &CallContext) -> Result<Ran, String> {
+    async fn start(&self, argv: &[String], args: &Value, ctx: &CallContext) -> Result<Ran, NotStarted> {
         let mut variables = vec![
             ("BOWLINE_KEY".to_owned(), ctx.key.to_string()),
             ("BOWLINE_RUN".to_owned(), ctx.run.to_string()),
@@ -79,18 +83,15 @@ impl Tool for CommandCall {
     async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput {
         let ran = match self.start(&self.command.argv, &args, ctx).await {
             Ok(ran) => ran,
-            Err(problem) => return ToolOutput::error(problem),
+            Err(why) => return why.into(),
         };
-        match (ran.ended, self.spec.repeat) {
-            (Ended::Exited(0), _) => ToolOutput::ok(ran.output),
-            // What must not be repeated may have happened.
-            (Ended::Killed(_) | Ended::Exited(EXIT_UNKNOWN), Repeat::Never) => {
-                ToolOutput { how: Returned::Unknown, text: ran.transcript(ctx.timeout) }
-            }
-            (Ended::Exited(_) | Ended::Killed(_), _) => ToolOutput::error(ran.transcript(ctx.timeout)),
-            (Ended::TimedOut | Ended::Lost, repeat) => {
-                ToolOutput::timed_out(repeat, ran.transcript(ctx.timeout))
-            }
+        let text = ran.transcript(ctx.timeout);
+        match ran.ended {
+            Ended::Exited(0) => ToolOutput::ok(ran.output),
+            Ended::Exited(EXIT_UNAVAILABLE) => ToolOutput::trouble(text, None),
+            Ended::Killed(_) | Ended::Exited(EXIT_UNKNOWN) => ToolOutput { how: Returned::Unknown, text },
+            Ended::Exited(_) => ToolOutput::error(text),
+            Ended::TimedOut | Ended::Lost => ToolOutput::timed_out(self.spec.repeat, text),
         }
     }
 

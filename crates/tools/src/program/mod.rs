@@ -31,6 +31,7 @@ use bowline_cage::{Hold, Report};
 use bowline_core::event::Confinement;
 use capture::Capture;
 
+use crate::ToolOutput;
 use crate::sandbox::{self, Author, Sandbox, Wish};
 
 pub(crate) use command::RunCommand;
@@ -45,6 +46,14 @@ const STREAM_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// How long is waited for pipes to close once the program is gone.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
+
+/// How long the surroundings of a program may take before it starts.
+const SETUP_MAX: Duration = Duration::from_secs(10);
+
+/// How long a tool of ours may take beyond its time limit: to make the surroundings of
+/// a program, to end it from the inside, to wait for it and for its pipes; and a bit.
+pub const OVERRUN_MAX: Duration = SETUP_MAX.saturating_add(DRAIN_MAX.saturating_mul(3)).saturating_add(SLACK);
+const SLACK: Duration = Duration::from_secs(4);
 
 /// A program to run.
 #[derive(Debug)]
@@ -74,6 +83,39 @@ pub(crate) struct Ran {
     pub(crate) output: String,
     /// Its standard error.
     pub(crate) errors: String,
+}
+
+/// Why a program did not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NotStarted {
+    /// It cannot, now or later.
+    Lasting(String),
+    /// The machine was too busy for it.
+    Passing(String),
+}
+
+impl NotStarted {
+    /// In words.
+    pub(crate) fn message(self) -> String {
+        match self {
+            Self::Lasting(message) | Self::Passing(message) => message,
+        }
+    }
+}
+
+impl From<String> for NotStarted {
+    fn from(message: String) -> Self {
+        Self::Lasting(message)
+    }
+}
+
+impl From<NotStarted> for ToolOutput {
+    fn from(why: NotStarted) -> Self {
+        match why {
+            NotStarted::Lasting(message) => Self::error(message),
+            NotStarted::Passing(message) => Self::trouble(message, None),
+        }
+    }
 }
 
 /// How a program ended.
@@ -121,9 +163,12 @@ impl Ran {
 }
 
 impl Program<'_> {
-    /// Runs it to its end, or to ours. The error is why it could not start.
-    pub(crate) async fn run(self) -> Result<Ran, String> {
-        let (command, mut hold) = self.command().await?;
+    /// Runs it to its end, or to ours.
+    pub(crate) async fn run(self) -> Result<Ran, NotStarted> {
+        // No part of the time limit, which is the program's own.
+        let made = tokio::time::timeout(SETUP_MAX, self.command()).await;
+        let late = |_| NotStarted::Passing(format!("the sandbox was not ready within {SETUP_MAX:?}"));
+        let (command, mut hold) = made.map_err(late)??;
         let mut child = self.spawn(command).inspect_err(|_| hold.iter_mut().for_each(Hold::gone))?;
         // Dropped before the hold, which lets the cage go but leaves its stand-ins.
         let mut group = Group::of(&child);
@@ -161,7 +206,7 @@ impl Program<'_> {
         };
         let ran = Ran { ended, output: output.into_text(), errors: errors.into_text() };
         match hold {
-            Some(hold) => self.told_by_cage(ran, hold.report()),
+            Some(hold) => Ok(self.told_by_cage(ran, hold.report())?),
             None => Ok(ran),
         }
     }
@@ -230,15 +275,23 @@ impl Program<'_> {
         Ok(command)
     }
 
-    fn spawn(&self, mut command: Command) -> Result<Child, String> {
+    fn spawn(&self, mut command: Command) -> Result<Child, NotStarted> {
         let program = self.argv.first().map(String::as_str).unwrap_or_default();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         tether::tie(&mut command);
         command.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => format!("there is no program {program:?}"),
-            _ => format!("{program:?} cannot be started: {error}"),
+            io::ErrorKind::NotFound => NotStarted::Lasting(format!("there is no program {program:?}")),
+            _ if is_passing(&error) => NotStarted::Passing(format!("{program:?} cannot be started: {error}")),
+            _ => NotStarted::Lasting(format!("{program:?} cannot be started: {error}")),
         })
     }
+}
+
+/// Too many processes, open files or pages at this moment, or a program that is being written.
+fn is_passing(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let passing = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::TXTBSY];
+    error.raw_os_error().is_some_and(|code| passing.iter().any(|errno| errno.raw_os_error() == code))
 }
 
 /// All a program gets to know of ours.

@@ -12,6 +12,7 @@ mod copies;
 mod departures;
 mod escapes;
 mod files;
+mod leftovers;
 mod patches;
 mod pauses;
 mod programs;
@@ -118,6 +119,7 @@ fn choice(name: &str) -> ToolChoice {
         repeat: None,
         timeout_ms: None,
         effect: None,
+        invocation: Default::default(),
     }
 }
 

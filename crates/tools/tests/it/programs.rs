@@ -168,17 +168,21 @@ async fn a_command_tool_reads_its_arguments_and_prints_its_result() {
 }
 
 #[tokio::test]
-async fn how_a_time_out_or_a_kill_comes_back_depends_on_whether_it_may_be_repeated() {
+async fn how_a_time_out_comes_back_depends_on_whether_it_may_be_repeated() {
     let yard = Yard::new();
     let timed_out = Returned::Known(Outcome::TimedOut);
-    for (repeat, on_time_out, on_kill) in [
-        (Repeat::Never, Returned::Unknown, Returned::Unknown),
-        (Repeat::WithSameKey, timed_out, ERROR),
-        (Repeat::Freely, timed_out, ERROR),
-    ] {
+    for (repeat, on_time_out) in
+        [(Repeat::Never, Returned::Unknown), (Repeat::WithSameKey, timed_out), (Repeat::Freely, timed_out)]
+    {
         let ruled = |argv: &[&str]| ToolChoice { repeat: Some(repeat), ..command_choice("own", argv) };
         assert_eq!(tool(&ruled(&["sleep", "60"])).run(json!({}), &short(&yard)).await.how, on_time_out);
-        assert_eq!(tool(&ruled(&["sh", "-c", "kill -9 $$"])).run(json!({}), &yard.ctx()).await.how, on_kill);
+        for nobody_knows in ["kill -9 $$", "exit 75"] {
+            let ran = tool(&ruled(&["sh", "-c", nobody_knows])).run(json!({}), &yard.ctx()).await;
+            assert_eq!(ran.how, Returned::Unknown, "{nobody_knows}");
+        }
+        let away = tool(&ruled(&["sh", "-c", "echo closed; exit 69"])).run(json!({}), &yard.ctx()).await;
+        assert_eq!(away.how, Returned::Trouble { retry_after_ms: None });
+        assert_eq!(away.text, "closed\n[exit code 69]");
         assert_eq!(tool(&ruled(&["no-such-program"])).run(json!({}), &yard.ctx()).await.how, ERROR);
     }
     let late = tool(&choice("run_command")).run(json!({"argv": ["sleep", "60"]}), &short(&yard)).await;

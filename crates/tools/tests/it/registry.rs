@@ -6,7 +6,7 @@ use bowline_core::event::Outcome;
 use bowline_core::id::ToolName;
 use bowline_core::input::{CallProblem, Returned};
 use bowline_core::task::ToolChoice;
-use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
+use bowline_core::tool::{Class, Consent, Invocation, Repeat, ToolSpec, Touch};
 use bowline_tools::{BadTools, CallContext, Registry, Tool, ToolOutput};
 use serde_json::{Value, json};
 
@@ -105,6 +105,76 @@ fn a_task_that_loosens_what_a_tool_declares_is_refused_by_tool_and_setting() {
 }
 
 #[test]
+fn a_class_decides_what_a_command_may_do_where_the_task_does_not_say() {
+    let of = |class: Option<Class>| {
+        let invocation = Invocation { class, ..Invocation::default() };
+        let choice = ToolChoice { invocation, ..command_choice("own", &["own"]) };
+        let spec = Registry::new(&[choice]).unwrap().specs().remove(0);
+        (spec.touch, spec.repeat, spec.consent, spec.class(), spec.attempts())
+    };
+    let careful = (Touch::Exec, Repeat::Never, Consent::Ask, Class::Irreversible, 1);
+    assert_eq!(of(None), careful);
+    assert_eq!(of(Some(Class::Irreversible)), careful);
+    assert_eq!(
+        of(Some(Class::Compensable)),
+        (Touch::Exec, Repeat::Never, Consent::NotNeeded, Class::Compensable, 1)
+    );
+    assert_eq!(of(Some(Class::Pure)), (Touch::Read, Repeat::Freely, Consent::NotNeeded, Class::Pure, 3));
+    let graver = Invocation { class: Some(Class::Irreversible), ..Invocation::default() };
+    let file = ToolChoice { invocation: graver, ..choice("write_file") };
+    let spec = Registry::new(&[file]).unwrap().specs().remove(0);
+    assert_eq!((spec.consent, spec.attempts()), (Consent::Ask, 1));
+}
+
+#[test]
+fn several_attempts_at_what_must_not_be_repeated_are_refused() {
+    let twice = Invocation { attempts: Some(2), ..Invocation::default() };
+    let bad = |choice: ToolChoice| Registry::new(&[choice]).unwrap_err().to_string();
+    for choice in [choice("run_command"), command_choice("pay", &["pay"])] {
+        let told = bad(ToolChoice { invocation: twice, ..choice });
+        assert!(told.ends_with("would be tried 2 times, but a call of it must not be repeated"), "{told}");
+    }
+    let repeatable = ToolChoice { repeat: Some(Repeat::WithSameKey), ..command_choice("put", &["put"]) };
+    let specs = Registry::new(&[ToolChoice { invocation: twice, ..repeatable }]).unwrap().specs();
+    assert_eq!(specs[0].attempts(), 2);
+}
+
+#[test]
+fn a_task_calls_a_tool_of_the_librarys_user_no_more_freely_than_it_declares() {
+    let declared = Invocation {
+        class: Some(Class::Reversible),
+        attempts: Some(2),
+        at_once: Some(4),
+        cost_micros: Some(10_000),
+        output_bytes: None,
+    };
+    let mine = called(own(Consent::NotNeeded, Repeat::Freely, 2_000).spec(), declared);
+    for (asked, setting) in [
+        (Invocation { class: Some(Class::Pure), ..Invocation::default() }, "`class`"),
+        (Invocation { attempts: Some(3), ..Invocation::default() }, "`attempts`"),
+        (Invocation { at_once: Some(5), ..Invocation::default() }, "`at_once`"),
+        (Invocation { cost_micros: Some(9_999), ..Invocation::default() }, "`cost_usd`"),
+    ] {
+        let asked = ToolChoice { invocation: asked, ..choice("mine") };
+        let bad = Registry::with_own(&[asked], std::slice::from_ref(&mine)).unwrap_err();
+        assert!(bad.to_string().contains(setting), "{bad}");
+        assert!(bad.remedy().starts_with("leave `"), "{}", bad.remedy());
+    }
+    let tighter = Invocation {
+        class: Some(Class::Compensable),
+        attempts: Some(1),
+        at_once: Some(1),
+        cost_micros: Some(20_000),
+        output_bytes: Some(1_000_000),
+    };
+    let choices = [ToolChoice { invocation: tighter, ..choice("mine") }];
+    let specs = Registry::with_own(&choices, std::slice::from_ref(&mine)).unwrap().specs();
+    assert_eq!(specs[0].invocation, tighter);
+    let kept = Registry::as_submitted(&choices, &[mine], &specs).unwrap().specs();
+    assert_eq!(kept, specs);
+}
+
+#[test]
 fn a_task_tightens_a_tool_of_the_librarys_user_and_a_run_keeps_what_it_was_submitted_with() {
     let loose = own(Consent::NotNeeded, Repeat::Freely, 2_000);
     let choices = [choice("read_file"), asked("mine", Consent::Ask, Repeat::Never, 1_000)];
@@ -147,6 +217,10 @@ async fn a_deadline_is_no_outcome_for_a_call_that_the_task_does_not_let_be_repea
 /// A tool of a library's user that never makes its deadline.
 struct Mine(ToolSpec);
 
+fn called(spec: &ToolSpec, invocation: Invocation) -> Arc<dyn Tool> {
+    Arc::new(Mine(ToolSpec { invocation, ..spec.clone() }))
+}
+
 fn own(consent: Consent, repeat: Repeat, timeout_ms: u64) -> Arc<dyn Tool> {
     Arc::new(Mine(ToolSpec {
         name: ToolName::parse("mine").unwrap(),
@@ -159,6 +233,7 @@ fn own(consent: Consent, repeat: Repeat, timeout_ms: u64) -> Arc<dyn Tool> {
         timeout_ms,
         effect: None,
         needs: None,
+        invocation: Default::default(),
     }))
 }
 

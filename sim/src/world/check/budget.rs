@@ -67,7 +67,11 @@ impl Spent {
             let reserved = self.reserved.get(step).copied().unwrap_or_default();
             self.settle(*step, if paid { reserved } else { Cost::default() });
         }
-        if let Event::CallStarted { attempt: 1, tool, .. } = event {
+        if let Event::CallStarted { micros, .. } = event {
+            self.settled.micros += micros;
+        }
+        // Another attempt counts from the moment it is decided on.
+        if let Event::CallStarted { attempt: 1, tool, .. } | Event::CallTroubled { tool, .. } = event {
             return self.call(tool);
         }
         if let Event::RepairStarted { .. } = event {

@@ -1,9 +1,9 @@
-//! O3 to O6 and J3: intent, effect, outcome, doubt, and one answer to each call.
+//! O3 to O6, J3 and J4: intent, effect, outcome, doubt, attempts, and one answer to each call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_core::event::{Event, Outcome, Purpose, Settlement};
-use bowline_core::id::{ActionId, RunId};
+use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::provenance::Digest;
 use bowline_core::tool::Repeat;
 
@@ -128,7 +128,7 @@ fn answered(event: &Event) -> Option<(ActionId, Answer)> {
             *action,
             match outcome {
                 Outcome::Ok => Answer::Done,
-                Outcome::Error => Answer::Error,
+                Outcome::Error | Outcome::Unavailable => Answer::Error,
                 Outcome::TimedOut | Outcome::Cancelled => Answer::Other,
             },
         ));
@@ -175,7 +175,7 @@ pub(super) fn doubt(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
             *attempt = *made;
         }
         if let Event::CallFinished { outcome, .. } = event {
-            right &= matches!(outcome, Outcome::Ok | Outcome::Error);
+            right &= matches!(outcome, Outcome::Ok | Outcome::Error | Outcome::Unavailable);
         }
         verdict.require(right, Check::O6, || {
             format!("run {run} {action} was {stand:?} at event {seq}: {event:?}")
@@ -201,6 +201,10 @@ fn doubt_step(event: &Event) -> Option<(ActionId, Stand, &'static [Stand])> {
         let free = *settlement == Settlement::DidNotHappen;
         return Some((*action, if free { Stand::Free } else { Stand::Done }, &[Stand::InDoubt]));
     }
+    if let Event::CallTroubled { action, .. } = event {
+        // An irreversible call has one attempt.
+        return Some((*action, Stand::Free, &[]));
+    }
     if let Event::CallFinished { action, .. } = event {
         return Some((*action, Stand::Done, &[Stand::Open]));
     }
@@ -208,6 +212,45 @@ fn doubt_step(event: &Event) -> Option<(ActionId, Stand, &'static [Stand])> {
         return Some((*action, Stand::Done, &[Stand::Idle, Stand::Free]));
     }
     None
+}
+
+/// J4: attempts of a call count up under one key, another one follows trouble or a
+/// claim, and a tool that is left alone is tried by one call at a time.
+pub(super) fn attempts(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
+    let mut last: BTreeMap<ActionId, (Digest, u32)> = BTreeMap::new();
+    let mut out: BTreeMap<ActionId, &ToolName> = BTreeMap::new();
+    let mut open: BTreeSet<&ToolName> = BTreeSet::new();
+    for (seq, event) in journal {
+        if let Event::CallStarted { action, tool, key, attempt, .. } = event {
+            let before = last.insert(*action, (*key, *attempt));
+            let counts = before.map_or(*attempt == 1, |(first, made)| first == *key && made + 1 == *attempt);
+            verdict
+                .require(counts, Check::J4, || format!("run {run} event {seq}: {event:?} after {before:?}"));
+            let others = out.iter().filter(|(other, of)| **other != *action && **of == tool).count();
+            let is_restart = out.insert(*action, tool).is_some();
+            verdict.require(is_restart || !open.contains(tool) || others == 0, Check::J4, || {
+                format!("run {run} event {seq}: {tool} is tried by {} calls at once", others + 1)
+            });
+        }
+        if let Event::CallTroubled { action, attempt, .. } = event {
+            let right = out.contains_key(action) && last.get(action).is_some_and(|(_, made)| made == attempt);
+            verdict.require(right, Check::J4, || format!("run {run} event {seq}: {event:?} was not out"));
+        }
+        if let Event::CallTroubled { action, .. }
+        | Event::CallFinished { action, .. }
+        | Event::CallInDoubt { action, .. } = event
+        {
+            out.remove(action);
+        }
+        if let Event::BreakerOpened { tool, .. } = event {
+            open.insert(tool);
+        }
+        if let Event::BreakerClosed { tool } = event {
+            verdict.require(open.remove(tool), Check::J4, || {
+                format!("run {run} event {seq}: {tool} was not open")
+            });
+        }
+    }
 }
 
 /// J3: every call of a reply is answered exactly once before its conversation goes on.

@@ -89,9 +89,10 @@ impl Account {
                 (Limit::Tokens, self.settled.tokens, self.held.tokens, reserve.tokens),
                 (Limit::Money, self.settled.micros, self.held.micros, reserve.micros),
             ],
-            Need::Call { tool } => vec![
-                (Limit::ToolCalls, self.tool_calls, 0, 1),
-                (Limit::Tool(tool.clone()), self.uses(tool), 0, 1),
+            Need::Call { tool, calls, micros } => vec![
+                (Limit::ToolCalls, self.tool_calls, 0, *calls),
+                (Limit::Tool(tool.clone()), self.uses(tool), 0, *calls),
+                (Limit::Money, self.settled.micros, self.held.micros, *micros),
             ],
         };
         rows.into_iter().find_map(|(limit, used, held, need)| {
@@ -112,11 +113,12 @@ impl Account {
                     self.open.insert(*step, *reserve);
                 }
             }
-            Need::Call { tool } => {
-                self.tool_calls = self.tool_calls.saturating_add(1);
+            Need::Call { tool, calls, micros } => {
+                self.tool_calls = self.tool_calls.saturating_add(*calls);
+                self.settled = self.settled.plus(Cost { tokens: 0, micros: *micros });
                 if self.limits.tools.contains_key(tool) {
                     let uses = self.tools.entry(tool.clone()).or_default();
-                    *uses = uses.saturating_add(1);
+                    *uses = uses.saturating_add(*calls);
                 }
             }
         }

@@ -106,9 +106,9 @@ fn calls_of_one_tool_are_counted_where_they_are_bounded() {
     let root = limits(|limits| limits.tools = [(tool("pay"), 1)].into());
     let mut ledger = Ledger::open(&id("root"), &root);
     ledger.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
-    let pay = Need::Call { tool: tool("pay") };
+    let pay = Need::Call { tool: tool("pay"), calls: 1, micros: 0 };
     ledger.reserve(&id("a"), &pay).unwrap();
-    ledger.reserve(&id("a"), &Need::Call { tool: tool("read") }).unwrap();
+    ledger.reserve(&id("a"), &Need::Call { tool: tool("read"), calls: 1, micros: 0 }).unwrap();
     let ReserveError::Over(over) = ledger.reserve(&id("root"), &pay).unwrap_err() else { panic!("over") };
     assert_eq!((over.limit, over.wanted), (Limit::Tool(tool("pay")), 2));
     assert!(ledger.account(&id("a")).unwrap().tools.is_empty());
@@ -189,6 +189,7 @@ fn called(tool: ToolName) -> Event {
         key: Digest::ZERO,
         attempt: 1,
         image: None,
+        micros: 0,
     }
 }
 

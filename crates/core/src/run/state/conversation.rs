@@ -143,6 +143,15 @@ pub enum CallState {
         /// The last attempt.
         attempt: u32,
     },
+    /// Met passing trouble: to be made again later with the same key.
+    BackingOff {
+        /// The last attempt.
+        attempt: u32,
+        /// Not before.
+        until: Millis,
+        /// What was booked for the last attempt covers the next: it did not happen.
+        covered: bool,
+    },
     /// Answered.
     Answered {
         /// What the model reads.
@@ -239,7 +248,8 @@ impl BatchCall {
             | CallState::AwaitingConsent
             | CallState::Running { .. }
             | CallState::InDoubt { .. }
-            | CallState::Again { .. } => false,
+            | CallState::Again { .. }
+            | CallState::BackingOff { .. } => false,
         }
     }
 
@@ -251,6 +261,7 @@ impl BatchCall {
             | CallState::AwaitingConsent
             | CallState::InDoubt { ask: Ask::Person, .. }
             | CallState::Again { .. }
+            | CallState::BackingOff { .. }
             | CallState::Answered { .. } => false,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::budget::Limit;
 use crate::event::{Event, Settlement, Subject, Verdict};
-use crate::id::ActionId;
+use crate::id::{ActionId, Millis, ToolName};
 use crate::message::Message;
 use crate::provenance::Digest;
 use crate::run::{CallState, Run, ThreadState};
@@ -22,6 +22,10 @@ pub(super) struct Audit {
     /// Calls that have their one answer.
     answered: BTreeSet<ActionId>,
     restored: Vec<ActionId>,
+    /// Calls that met trouble, and when they may be tried again.
+    troubled: BTreeMap<ActionId, Millis>,
+    /// Tools that are left alone, and until when.
+    open: BTreeMap<ToolName, Millis>,
 }
 
 impl Audit {
@@ -38,6 +42,7 @@ impl Audit {
                 self.started(*action, event, run);
                 self.started.insert(*action, (*key, *attempt));
                 self.cleared.remove(action);
+                self.troubled.remove(action);
             }
             Event::CallRefused { action, .. }
             | Event::CallBlocked { action, .. }
@@ -48,6 +53,20 @@ impl Audit {
                     self.cleared.insert(*action);
                 }
             },
+            Event::CallTroubled { action, attempt, retry_at, .. } => {
+                let (_, last) = self.started.get(action).expect("only what was started meets trouble");
+                assert_eq!(attempt, last, "trouble is that of the attempt that is out");
+                self.troubled.insert(*action, *retry_at);
+                let spec = run.tools.iter().find(|spec| run.breakers.contains_key(&spec.name));
+                assert!(spec.is_some(), "every attempt feeds its breaker");
+            }
+            Event::BreakerOpened { tool, until, .. } => {
+                assert!(*until > run.now, "a breaker stays open for a while");
+                self.open.insert(tool.clone(), *until);
+            }
+            Event::BreakerClosed { tool } => {
+                assert!(self.open.remove(tool).is_some(), "only an open breaker closes");
+            }
             Event::Restored { action, .. } => {
                 assert!(!self.restored.contains(action), "{action} is undone once");
                 self.restored.push(*action);
@@ -100,6 +119,19 @@ impl Audit {
             let binds = Digest::of_parts(&[tool.as_str().as_bytes(), &args.0]);
             assert_eq!(self.agreed.get(&action), Some(&binds), "{action} has its own yes");
         }
+        if let Some(not_before) = self.troubled.get(&action) {
+            assert!(*not_before <= run.now, "{action} waits as long as it was told to");
+            assert!(!spec.is_tried_once(), "{action} gets one attempt");
+        }
+        if let Some(until) =
+            self.open.get(tool).filter(|_| *attempt == 1 || self.troubled.contains_key(&action))
+        {
+            assert!(*until <= run.now, "{tool} is left alone while its breaker is open");
+            assert_eq!(out(run, tool), 1, "one call tries {tool}");
+        }
+        if *attempt == 1 {
+            assert!(out(run, tool) <= spec.at_once() as usize, "{tool} is out that often at once");
+        }
         assert!(run.spend.tool_calls <= run.limits.tool_calls, "tool calls stay within their limit");
         let own = run.limits.allowed(&Limit::Tool(tool.clone()));
         assert!(run.uses(tool) <= own, "calls of one tool stay within their limit");
@@ -118,6 +150,21 @@ fn within_limits(run: &Run) {
             answers_in_order(&thread.messages.iter().collect::<Vec<_>>());
         }
     }
+}
+
+/// Calls of a tool that are out in the world.
+fn out(run: &Run, wanted: &ToolName) -> usize {
+    let calls = run.threads.values().flat_map(|thread| thread.calls());
+    let out = calls.filter(|(_, call)| match &call.state {
+        CallState::Running { tool, .. } => tool == wanted,
+        CallState::Waiting
+        | CallState::AwaitingConsent
+        | CallState::InDoubt { .. }
+        | CallState::Again { .. }
+        | CallState::BackingOff { .. }
+        | CallState::Answered { .. } => false,
+    });
+    out.count()
 }
 
 /// Calls out in the world, or perhaps so, that change files.

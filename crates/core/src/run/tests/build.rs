@@ -10,7 +10,7 @@ use crate::plan::{Plan, Subtask};
 use crate::provenance::Digest;
 use crate::quality::{Check, CheckHow};
 use crate::task::{OnFailure, Review, Submission, Task, Workspace, WorkspaceMode};
-use crate::tool::{Consent, Repeat, ToolSpec, Touch};
+use crate::tool::{Consent, Invocation, Repeat, ToolSpec, Touch};
 
 /// Name, touch, repeat, consent, whether it has a probe.
 const TOOLS: [(&str, Touch, Repeat, Consent, bool); 9] = [
@@ -42,6 +42,7 @@ pub(super) fn task() -> Setup {
         timeout_ms: 1000,
         effect: None,
         needs: None,
+        invocation: Default::default(),
     });
     let task = Task {
         goal: "mend it".into(),
@@ -128,6 +129,13 @@ impl Setup {
 
     pub(super) fn evidence(mut self, paths: &[&str]) -> Self {
         self.0.task.evidence = paths.iter().map(|path| (*path).into()).collect();
+        self
+    }
+
+    /// How one of the tools is called.
+    pub(super) fn invocation(mut self, tool: &str, invocation: Invocation) -> Self {
+        let spec = self.0.tools.iter_mut().find(|spec| spec.name.as_str() == tool).unwrap();
+        spec.invocation = invocation;
         self
     }
 

@@ -218,29 +218,6 @@ fn a_doubled_result_or_one_of_no_call_is_refused() {
 }
 
 #[test]
-fn an_unknown_outcome_of_what_may_be_repeated_is_told_to_the_model() {
-    check(
-        &task(),
-        "
-        > reply 1 put(x) read(a)
-        heard 1: tool use
-        start a1.0 put
-        > unknown a1.0
-        finish a1.0: timed out
-        start a1.1 read
-        > ok a1.1
-        finish a1.1: ok
-        ask 2 for main
-        ? talk main
-        user: mend it
-        model:  [put, read]
-        c0 failed: unknown a1.0
-        c1: ok a1.1
-        ",
-    );
-}
-
-#[test]
 fn an_action_has_its_own_key_which_is_the_same_in_every_replay() {
     let driver = check(
         &task(),

@@ -37,7 +37,7 @@ const REPLIES: [&str; 18] = [
 ];
 const TROUBLE: [&str; 6] =
     ["transient", "rate_limited", "rate_limited 130000", "timed_out", "permanent", "lost"];
-const RETURNS: [&str; 4] = ["ok", "ok", "error", "unknown"];
+const RETURNS: [&str; 8] = ["ok", "ok", "ok", "error", "unknown", "trouble", "late", "trouble 3000"];
 const SIGNALS: [&str; 12] = [
     "pause",
     "resume",
@@ -52,7 +52,7 @@ const SIGNALS: [&str; 12] = [
     "settle A did-not",
     "settle A given-up",
 ];
-const INTRUDERS: [&str; 14] = [
+const INTRUDERS: [&str; 16] = [
     "reply S: out of the blue",
     "reply S pay(10) wipe(disk)",
     "fail S transient",
@@ -60,6 +60,8 @@ const INTRUDERS: [&str; 14] = [
     "unprepared A",
     "ok A #N",
     "unknown A #N",
+    "trouble A #N",
+    "late A #N",
     "probe A happened",
     "probe A unknown",
     "check R.I pass",
@@ -121,7 +123,11 @@ fn answer(effect: &Effect, dice: &mut Dice) -> String {
         Effect::PrepareCall { action, .. } => {
             format!("{} {action}", dice.pick(&["prepared", "prepared", "unprepared"]))
         }
-        Effect::RunTool { action, attempt, .. } => format!("{} {action} #{attempt}", dice.pick(&RETURNS)),
+        Effect::RunTool { action, attempt, .. } => {
+            let how = dice.pick(&RETURNS);
+            let (verb, wait) = how.split_once(' ').unwrap_or((how, ""));
+            format!("{verb} {action} #{attempt} {wait}")
+        }
         Effect::Probe { action, .. } => {
             format!("probe {action} {}", dice.pick(&["happened", "did-not", "unknown"]))
         }

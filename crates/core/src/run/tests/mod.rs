@@ -7,7 +7,9 @@
 //! hold of any run at any time.
 
 mod acting;
+mod attempts;
 mod audit;
+mod breakers;
 mod budget;
 mod build;
 mod calls;

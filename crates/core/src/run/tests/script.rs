@@ -10,6 +10,7 @@
 //! | `fail 1 transient`, `fail 1 rate_limited 5000` | a model did not answer |
 //! | `prepared a1.0`, `unprepared a1.0` | a file was looked at |
 //! | `ok a1.0`, `error a1.0`, `unknown a1.0`, `ok a1.0 #2` | a tool came back |
+//! | `late a1.0`, `trouble a1.0`, `trouble a1.0 5000` | a tool did not answer in time, or could not now |
 //! | `probe a1.0 happened`, `did-not`, `unknown` | a probe came back |
 //! | `check 1.0 pass`, `fail`, `broken` | a check came back |
 //! | `restored a1.0`, `stored` | an undo came back; the result is stored |
@@ -60,7 +61,11 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
         },
         "prepared" => What::CallPrepared { action: action(), image: Ok(image("looked-at")) },
         "unprepared" => What::CallPrepared { action: action(), image: Err("no such folder".into()) },
-        "ok" | "error" | "unknown" => returned(run, verb, action(), words.get(1).copied()),
+        "ok" | "error" | "late" | "unknown" | "trouble" => {
+            let wait = words.iter().skip(1).find_map(|word| word.parse().ok());
+            let attempt = words.iter().copied().find(|word| word.starts_with('#'));
+            returned(run, (verb, wait), action(), attempt)
+        }
         "probe" => What::Probed { action: action(), found: finding(words[1]) },
         "check" => check(words[0], words[1]),
         "restored" => What::Restored { action: action(), outcome: RestoreOutcome::Restored },
@@ -150,10 +155,13 @@ fn tainted(path: &str) -> Vec<Concern> {
     })]
 }
 
-fn returned(run: &Run, verb: &str, action: ActionId, attempt: Option<&str>) -> What {
+fn returned(run: &Run, how: (&str, Option<u64>), action: ActionId, attempt: Option<&str>) -> What {
+    let (verb, retry_after_ms) = how;
     let how = match verb {
         "ok" => Returned::Known(Outcome::Ok),
         "error" => Returned::Known(Outcome::Error),
+        "late" => Returned::Known(Outcome::TimedOut),
+        "trouble" => Returned::Trouble { retry_after_ms },
         _ => Returned::Unknown,
     };
     let attempt = attempt.map_or_else(|| current(run, action), |word| word[1..].parse().unwrap());
@@ -173,6 +181,7 @@ fn current(run: &Run, action: ActionId) -> u32 {
         CallState::Waiting
         | CallState::AwaitingConsent
         | CallState::Again { .. }
+        | CallState::BackingOff { .. }
         | CallState::Answered { .. } => 1,
     })
 }
@@ -248,6 +257,7 @@ fn doubted(run: &Run, action: ActionId) -> u32 {
             | CallState::AwaitingConsent
             | CallState::Running { .. }
             | CallState::Again { .. }
+            | CallState::BackingOff { .. }
             | CallState::Answered { .. },
         )
         | None => 1,

@@ -7,7 +7,7 @@ use crate::event::{
     Verdict,
 };
 use crate::guard::loops::Finding as Looping;
-use crate::id::{ActionId, Millis, RunId};
+use crate::id::{ActionId, Millis, RunId, ToolName};
 use crate::message::{Message, Part, Payload};
 use crate::plan::Plan;
 use crate::policy::Concern;
@@ -83,17 +83,15 @@ pub(super) fn event(event: &Event) -> String {
             format!("start {action} {tool}{image}{again}")
         }
         Event::CallFinished { action, outcome, .. } => format!("finish {action}: {}", word(outcome)),
+        Event::CallTroubled { action, attempt, why, retry_at, .. } => {
+            format!("trouble {action} #{attempt}: {}, again {}", word(why), at(*retry_at))
+        }
+        Event::BreakerOpened { tool, failures, until } => opened(tool, *failures, *until),
+        Event::BreakerClosed { tool } => format!("close {tool}"),
         Event::CallInDoubt { action, why, ask } => {
             format!("doubt {action}: {}, ask {}", word(why), word(ask))
         }
-        Event::CallSettled { action, settlement, by } => {
-            let what = match settlement {
-                Settlement::Happened { .. } => "happened",
-                Settlement::DidNotHappen => "did not happen",
-                Settlement::GivenUp { .. } => "given up",
-            };
-            format!("settled {action}: {what}, says {by}")
-        }
+        Event::CallSettled { action, settlement, by } => settled(*action, settlement, by),
         Event::Noticed { subtask, .. } => format!("notice {subtask}"),
         Event::SubtaskFinished { subtask, .. } => format!("done {subtask}"),
         Event::Acted { outputs, .. } => format!("acted {}", list(outputs.iter().map(|out| &out.subtask))),
@@ -134,6 +132,19 @@ pub(super) fn event(event: &Event) -> String {
         Event::SignalRefused { why, .. } => format!("not now: {why}"),
         Event::Ended { ending, .. } => end(ending),
     }
+}
+
+fn opened(tool: &ToolName, failures: u32, until: Millis) -> String {
+    format!("open {tool} after {failures} until {}", at(until))
+}
+
+fn settled(action: ActionId, settlement: &Settlement, by: &str) -> String {
+    let what = match settlement {
+        Settlement::Happened { .. } => "happened",
+        Settlement::DidNotHappen => "did not happen",
+        Settlement::GivenUp { .. } => "given up",
+    };
+    format!("settled {action}: {what}, says {by}")
 }
 
 fn ask(step: u32, purpose: &Purpose, last: bool) -> String {

@@ -1,0 +1,68 @@
+//! What a model call is for, what is remembered of it, and why it has no answer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Cost;
+use crate::guard::Sketch;
+use crate::id::SubtaskId;
+
+/// What the guard remembers of a reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// How it opens, as a guard remembers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<Box<str>>,
+    /// Its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<Sketch>,
+    /// For comparing whole answers; only of replies that ask for nothing more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<Sketch>,
+}
+
+/// What a model call is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The tool loop of a sub-task or repair.
+    Act(SubtaskId),
+    /// Diagnosis of a failed verification round.
+    Critique(u32),
+}
+
+/// Why a step has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepFailure {
+    /// What kind of trouble.
+    pub kind: StepTrouble,
+    /// In words.
+    pub message: String,
+}
+
+/// Kinds of trouble with a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepTrouble {
+    /// May pass: overload, reset, server error.
+    Transient,
+    /// Asked to slow down.
+    RateLimited,
+    /// No answer in time.
+    TimedOut,
+    /// Will not pass by itself: key, quota, unknown model, bad request.
+    Permanent,
+    /// The process died while it was in flight.
+    Lost,
+}
+
+impl StepTrouble {
+    /// What a step that ended so costs, of what was set aside for it: nobody
+    /// knows what a lost one used, so it is paid in full.
+    #[must_use]
+    pub fn paid(self, reserved: Cost) -> Cost {
+        match self {
+            Self::Lost | Self::TimedOut => reserved,
+            Self::Transient | Self::RateLimited | Self::Permanent => Cost::default(),
+        }
+    }
+}
