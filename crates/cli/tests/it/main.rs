@@ -16,6 +16,7 @@ mod journal;
 mod people;
 mod refused;
 mod terminal;
+mod trouble;
 mod working;
 
 use std::fs;
