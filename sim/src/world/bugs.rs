@@ -13,7 +13,7 @@ use bowline_core::tool::Repeat;
 use bowline_store::{Append, Checkpoint, Claimed};
 
 use super::plan::Flavour;
-use super::violation::Check::{self, J3, O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O14, O15};
+use super::violation::Check::{self, J3, J4, O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O14, O15};
 
 /// A bug that can be switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,10 @@ pub enum Bug {
     StreamOffsetOffByOne,
     /// A halted run is worked on.
     HaltTreatedAsRunning,
+    /// The outside is shown another key at each attempt.
+    RetryWithANewKey,
+    /// A tool that did its work says that it did not happen.
+    TroubleAfterTheEffect,
 }
 
 /// A bug, and who must notice.
@@ -76,27 +80,29 @@ const fn row(bug: Bug, caught_by: &'static [Check], also: &'static [Check]) -> E
 }
 
 /// Every bug.
-pub const ALL: [Expected; 20] = [
-    row(Bug::NoSync, &[O5, O1], &[O2, O3, O4, O7, O9, O11, O14, O15, J3, O6]),
-    row(Bug::SyncAfterReply, &[O5], &[O1, O2, O3, O4, O6, O7, O9, O11, O14, O15, J3]),
-    row(Bug::TornTailAccepted, &[O5], &[O1, O3, O4, O6, O7, O9, O11, O12, O15, J3]),
+pub const ALL: [Expected; 22] = [
+    row(Bug::NoSync, &[O5, O1], &[O2, O3, O4, O7, O9, O11, O14, O15, J3, J4, O6]),
+    row(Bug::SyncAfterReply, &[O5], &[O1, O2, O3, O4, O6, O7, O9, O11, O14, O15, J3, J4]),
+    row(Bug::TornTailAccepted, &[O5], &[O1, O3, O4, O6, O7, O9, O11, O12, O15, J3, J4]),
     row(Bug::OutcomeBeforeEffect, &[O4], &[O5, O11]),
     row(Bug::RetryOfAnIrreversibleCall, &[O3, O5], &[O4]),
-    row(Bug::IntentLostWithoutCheckpoint, &[O6], &[O3, O5, O9, O10, O12, J3, O4]),
-    row(Bug::OldestOpenIntentMissed, &[O6], &[O3, O5, O9, O10, O12, J3, O4]),
-    row(Bug::CounterReset, &[O9], &[O1, O10, O14, J3]),
+    row(Bug::IntentLostWithoutCheckpoint, &[O6], &[O3, O5, O9, O10, O12, J3, J4, O4]),
+    row(Bug::OldestOpenIntentMissed, &[O6], &[O3, O5, O9, O10, O12, J3, J4, O4]),
+    row(Bug::CounterReset, &[O9], &[O1, O10, O14, J3, J4]),
     row(Bug::KeyChosenByTheModel, &[O5], &[O4]),
-    row(Bug::EpochNotChecked, &[O9], &[O3, O4, O5, O6, O7, O10, O11, O12, O14, O15, J3, O1]),
-    row(Bug::TwoRecoveriesAtOnce, &[O9], &[O3, O4, O5, O6, O7, O10, O11, O12, O14, O15, J3, O1]),
+    row(Bug::EpochNotChecked, &[O9], &[O3, O4, O5, O6, O7, O10, O11, O12, O14, O15, J3, J4, O1]),
+    row(Bug::TwoRecoveriesAtOnce, &[O9], &[O3, O4, O5, O6, O7, O10, O11, O12, O14, O15, J3, J4, O1]),
     row(Bug::RecoveryOfALiveRun, &[O11, O3], &[O4, O5]),
     row(Bug::WrongCompensationOrder, &[O8], &[O10]),
     row(Bug::CompensationNotJournalled, &[O8], &[O10, O14]),
-    row(Bug::LateReplyAccepted, &[O6], &[O10, J3, O4, O9, O14]),
+    row(Bug::LateReplyAccepted, &[O6], &[O10, J3, J4, O4, O9, O14]),
     row(Bug::ApprovalByIdOnly, &[O12], &[]),
     row(Bug::DuplicateSubmit, &[O2], &[O1]),
     row(Bug::PanicSwallowed, &[O4], &[]),
     row(Bug::StreamOffsetOffByOne, &[O15], &[]),
     row(Bug::HaltTreatedAsRunning, &[O7], &[O1, O10, O14]),
+    row(Bug::RetryWithANewKey, &[O5], &[O4]),
+    row(Bug::TroubleAfterTheEffect, &[O4], &[]),
 ];
 
 impl Bug {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline::{Engine, EngineError, Patience, Seen, Stopped, history};
+use bowline::{Engine, EngineError, Patience, Seen, Stopped, Worked, history};
 use bowline_core::event::Ending;
 use bowline_core::id::{RunId, WorkerId};
 use bowline_core::input::Signal;
@@ -232,7 +232,12 @@ fn trouble(alive: &Alive, run: &RunId, error: &EngineError) {
         EngineError::OutOfStep { .. } => {
             return alive.world.lock().violation(Check::O14, format!("run {run} gets nowhere: {error}"));
         }
-        EngineError::Model(_)
+        EngineError::BrokeDown { .. } => {
+            return alive.world.lock().violation(Check::O14, format!("run {run}: {error}"));
+        }
+        EngineError::Queue { source, .. } => return trouble(alive, run, source),
+        EngineError::ShutDown { .. }
+        | EngineError::Model(_)
         | EngineError::Tools(_)
         | EngineError::Task { .. }
         | EngineError::Copy(_)
@@ -240,6 +245,12 @@ fn trouble(alive: &Alive, run: &RunId, error: &EngineError) {
         | EngineError::Workspace(_) => "engine error",
     };
     alive.world.lock().count(what, &format!("{run} {error}"));
+}
+
+fn troubles(alive: &Alive, worked: &[Worked]) {
+    for (run, outcome) in worked {
+        outcome.as_ref().err().into_iter().for_each(|error| trouble(alive, run, error));
+    }
 }
 
 /// Waits until there is a reason to look at a run again; true if there never is.
@@ -274,12 +285,10 @@ async fn has_mail(alive: &Alive, run: &RunId, is_halted: bool) -> bool {
 async fn queue(alive: &Alive, engine: &Engine, run: &RunId) {
     loop {
         match engine.work_off(AT_ONCE).await {
-            Ok(worked) => {
-                for (id, outcome) in worked {
-                    if let Err(error) = outcome {
-                        trouble(alive, &id, &error);
-                    }
-                }
+            Ok(worked) => troubles(alive, &worked),
+            Err(EngineError::Queue { worked, source }) => {
+                troubles(alive, &worked);
+                trouble(alive, run, &source);
             }
             Err(error) => trouble(alive, run, &error),
         }

@@ -35,7 +35,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use bowline_core::event::Event;
+use bowline_core::event::{Event, Refusal};
 use bowline_core::id::RunId;
 use bowline_core::journal::Record;
 use bowline_core::provenance::Digest;
@@ -122,6 +122,7 @@ fn judge(seed: u64, look: Look, mut state: State) -> io::Result<Outcome> {
     }
     for journal in journals.values() {
         state.count(ending_word(journal), "");
+        journal.iter().filter_map(|(_, event)| event_word(event)).for_each(|word| state.count(word, ""));
     }
     Ok(Outcome {
         seed,
@@ -131,6 +132,19 @@ fn judge(seed: u64, look: Look, mut state: State) -> io::Result<Outcome> {
         violations: state.violations,
         tally: state.tally,
     })
+}
+
+/// Events that show how much of the invocation policy a seed has tried.
+fn event_word(event: &Event) -> Option<&'static str> {
+    if let Event::CallRefused { why: Refusal::Unavailable, .. } = event {
+        return Some("call refused by a breaker");
+    }
+    match event {
+        Event::CallTroubled { .. } => Some("call tried again"),
+        Event::BreakerOpened { .. } => Some("breaker opened"),
+        Event::BreakerClosed { .. } => Some("breaker closed"),
+        _ => None,
+    }
 }
 
 fn ending_word(journal: &[Numbered]) -> &'static str {

@@ -176,8 +176,8 @@ pub struct Found {
     pub first: BTreeMap<Check, u64>,
     /// Checks that had to fire and did not.
     pub missing: BTreeSet<Check>,
-    /// Checks that fired and should not have.
-    pub unexpected: BTreeSet<Check>,
+    /// Checks that fired and should not have, with the first thing each found.
+    pub unexpected: BTreeMap<Check, String>,
 }
 
 impl Found {
@@ -206,9 +206,11 @@ pub fn hunt(expected: &Expected) -> io::Result<Found> {
     let workspace = tempfile::tempdir()?;
     let look = Look { bug: Some(expected.bug), ..Look::default() };
     let mut first = BTreeMap::new();
+    let mut texts = BTreeMap::new();
     for seed in 1..=BUG_SEEDS {
         for violation in run_once(seed, look, workspace.path())?.violations {
             first.entry(violation.check).or_insert(seed);
+            texts.entry(violation.check).or_insert(violation.text);
         }
         if expected.caught_by.iter().all(|check| first.contains_key(check)) {
             break;
@@ -217,11 +219,8 @@ pub fn hunt(expected: &Expected) -> io::Result<Found> {
     let fired: BTreeSet<Check> = first.keys().copied().collect();
     let must: BTreeSet<Check> = expected.caught_by.iter().copied().collect();
     let may: BTreeSet<Check> = expected.also.iter().copied().chain(must.iter().copied()).collect();
-    Ok(Found {
-        first,
-        missing: must.difference(&fired).copied().collect(),
-        unexpected: fired.difference(&may).copied().collect(),
-    })
+    texts.retain(|check, _| !may.contains(check));
+    Ok(Found { first, missing: must.difference(&fired).copied().collect(), unexpected: texts })
 }
 
 fn hours(ms: u64) -> f64 {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bowline::Clock;
 use bowline_core::event::Subject;
-use bowline_core::id::{ActionId, Millis, RunId};
+use bowline_core::id::{ActionId, Millis, RunId, ToolName};
 use bowline_core::input::Signal;
 use bowline_core::provenance::Digest;
 use bowline_core::run::Run;
@@ -58,6 +58,8 @@ pub(super) struct State {
     pub(super) latest_ms: u64,
     /// Virtual time of the lives before this one.
     lived_ms: u64,
+    /// Tools that are away, and until when by the first worker's clock.
+    outages: BTreeMap<ToolName, u64>,
 }
 
 /// What a person wrote to a run.
@@ -102,6 +104,7 @@ impl World {
                 cursors: BTreeMap::new(),
                 latest_ms: EPOCH_MS,
                 lived_ms: 0,
+                outages: BTreeMap::new(),
             }),
             plan,
             bug,
@@ -236,6 +239,26 @@ impl Alive {
             state.count(what, about);
         }
         strikes
+    }
+
+    /// Whether a tool is away now. Being away lasts, as it does in the world outside.
+    pub(super) fn is_away(&self, tool: &ToolName, about: &str) -> bool {
+        let now = self.wall_ms();
+        if !self.life.faulty {
+            return false;
+        }
+        let mut state = self.world.lock();
+        if state.outages.get(tool).is_none_or(|until| *until <= now) {
+            state.outages.remove(tool);
+            if !state.faults.happens(50) {
+                return false;
+            }
+            let until = now + state.faults.between(5_000, 150_000);
+            state.outages.insert(tool.clone(), until);
+            state.count("tool goes away", tool.as_str());
+        }
+        state.count("tool is away", about);
+        true
     }
 
     /// A time from `low` to `high` milliseconds passes.

@@ -2,8 +2,8 @@
 //! `slow_pay` (never twice, nobody can tell but a person), `put` (the outside
 //! removes duplicates) and `look` (reads).
 //!
-//! Each may be slow, fail, hang, panic, or do its work and lose the reply; what
-//! it says of itself is always true.
+//! Each may be slow, fail, be away for a while, hang, panic, or do its work and lose
+//! the reply; what it says of itself is always true.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,8 +66,14 @@ impl Tool for SimTool {
     }
 
     async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput {
+        if self.alive.is_away(&self.spec.name, &about(ctx)) {
+            return self.away().await;
+        }
         let Some(op) = self.op else {
             self.alive.takes(1, 400).await;
+            if self.alive.strikes(30, "look hangs", &about(ctx)) {
+                tokio::time::sleep(HANG).await;
+            }
             return ToolOutput::ok("nothing new");
         };
         if self.alive.world.has(Bug::OutcomeBeforeEffect) {
@@ -112,6 +118,9 @@ impl SimTool {
             return ToolOutput::error("this worker's epoch is stale");
         };
         self.alive.pass(Point::EffectAfter).await;
+        if self.alive.world.has(Bug::TroubleAfterTheEffect) {
+            return self.away().await;
+        }
         if self.alive.strikes(70, "reply lost after the effect", &about(ctx)) {
             return unknown();
         }
@@ -123,6 +132,18 @@ impl SimTool {
         }
         self.alive.takes(0, 300).await;
         ToolOutput::ok(result)
+    }
+
+    /// Nothing happened; sometimes it says how long to wait, sometimes for too long.
+    async fn away(&self) -> ToolOutput {
+        self.alive.takes(1, 200).await;
+        let mut state = self.alive.world.lock();
+        let wait = match state.faults.below(10) {
+            0..=4 => None,
+            5..=8 => Some(state.faults.between(100, 20_000)),
+            _ => Some(state.faults.between(120_001, 900_000)),
+        };
+        ToolOutput::trouble("the counter is closed for now", wait.map(Duration::from_millis))
     }
 
     async fn trouble_before(&self, ctx: &CallContext) -> Option<ToolOutput> {
@@ -157,6 +178,8 @@ impl SimTool {
     fn caller(&self, args: &Value, ctx: &CallContext) -> Caller {
         let key = if self.alive.world.has(Bug::KeyChosenByTheModel) {
             args_hash(args)
+        } else if self.alive.world.has(Bug::RetryWithANewKey) && ctx.attempt > 1 {
+            args_hash(&json!([ctx.key.to_string(), ctx.attempt]))
         } else {
             ctx.key.to_string()
         };

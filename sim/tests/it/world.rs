@@ -42,10 +42,12 @@ fn both_checkers_find_the_same_double_payment() {
 }
 
 #[test]
-fn a_key_chosen_by_the_model_is_noticed_by_the_check_that_must() {
-    let expected = BUGS.iter().find(|expected| expected.bug == Bug::KeyChosenByTheModel).unwrap();
-    let found = hunt(expected).unwrap();
-    assert!(found.missing.is_empty() && found.unexpected.is_empty(), "{found:?}");
+fn wrong_keys_and_false_words_of_a_tool_are_noticed_by_the_checks_that_must() {
+    for bug in [Bug::KeyChosenByTheModel, Bug::RetryWithANewKey, Bug::TroubleAfterTheEffect] {
+        let expected = BUGS.iter().find(|expected| expected.bug == bug).unwrap();
+        let found = hunt(expected).unwrap();
+        assert!(found.missing.is_empty() && found.unexpected.is_empty(), "{bug:?}: {found:?}");
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod outlet;
 mod people;
 mod refused;
 mod terminal;
+mod trouble;
 mod working;
 
 use std::fs;

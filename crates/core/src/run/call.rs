@@ -146,13 +146,18 @@ pub(super) fn proceed(draft: &mut Draft, id: &SubtaskId) -> bool {
 }
 
 /// Makes the first attempt at a call, unless somebody has something against it.
-/// `None`: there is no such call.
+/// `None`: nothing follows.
 fn first(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> Option<()> {
     // What a person said yes to is made, whatever the guard thinks of it.
     if !is_agreed(&draft.run, action) && watch::objects(draft, id, action) {
         return Some(());
     }
-    let (_, spec) = find(&draft.run, action)?;
+    let Some((_, spec)) = find(&draft.run, action) else {
+        // Refused when it was asked for; a journal that lost that must not keep the run waiting.
+        let (why, message) = (Refusal::UnknownTool, prompt::NO_SUCH_TOOL.into());
+        draft.push(Event::CallRefused { action, why, message });
+        return Some(());
+    };
     let (tool, micros) = (spec.name.clone(), spec.cost_micros());
     if let Some(left_ms) = breaker::left_alone_ms(&draft.run, &tool, draft.now) {
         let (why, message) = (Refusal::Unavailable, prompt::unavailable(&tool, left_ms));
