@@ -3,13 +3,16 @@
 //! A [`Registry`] holds the tools of a task; [`Registry::examine`] decides whether
 //! a call a model asked for can run at all. File tools go through the path guard
 //! of [`Workspace`]; programs run without a shell, in a [`Sandbox`] and a process group
-//! of their own that never outlives the call. [`check`] makes acceptance checks,
-//! [`restore`] undoes a write, [`evidence`] reads what a task names.
+//! of their own that never outlives the call; what speaks HTTP goes through the run's
+//! [`Reach`]. [`check`] makes acceptance checks, [`restore`] undoes a write,
+//! [`evidence`] reads what a task names.
 //!
 //! Invariants
 //! - Nothing here decides policy: who may call what is the core's business.
 //! - No file outside the workspace is opened by a file tool, whatever the path,
 //!   the links in it, or what is swapped while it is resolved.
+//! - No connection is opened but through the gate of the run's [`Reach`], by tools
+//!   and by programs in a cage alike.
 //! - File work runs on the blocking pool and stops soon after its caller is gone.
 
 mod arguments;
@@ -22,7 +25,7 @@ mod note;
 mod output;
 mod pause;
 mod program;
-pub mod reach;
+mod reach;
 mod registry;
 pub mod restore;
 mod rules;

@@ -76,12 +76,6 @@ impl Reach {
         Self(Arc::new(Way::Nothing))
     }
 
-    /// Whatever this client may reach, for programs in a cage as well.
-    #[must_use]
-    pub fn through(client: Fetch) -> Self {
-        Self(Arc::new(Way::Granted { client: Box::new(client), loopback: false }))
-    }
-
     /// The gate for programs in a cage; `None` where they have no network.
     pub(crate) fn gate(&self) -> Option<&Gate> {
         match &*self.0 {
