@@ -13,6 +13,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
+pub mod agent;
 pub mod append_list;
 pub mod budget;
 pub mod effect;
