@@ -26,6 +26,7 @@ mod sandbox;
 mod schema;
 mod workspace;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -38,10 +39,11 @@ use serde_json::Value;
 
 pub use bowline_cage::Launcher;
 pub use output::{OUTPUT_MAX, cap_output};
-pub use program::UNSANDBOXED_WARNING;
+pub use program::{Ended, Hosted, Served, ServedPipes, UNSANDBOXED_WARNING};
 pub use registry::{BadTools, Registry};
 pub use rules::Setting;
 pub use sandbox::{Cages, Missing, NoCage, Sandbox, runs_programs};
+pub use schema::check_schema;
 pub use workspace::{
     BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
     Workspace, copy_tree,
@@ -62,6 +64,13 @@ pub trait Tool: Send + Sync {
 
     /// Makes the call. Dropping the future ends it.
     async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput;
+
+    /// The same tool by other rules, for a tool that acts on its rules itself;
+    /// `None` for one that does not look at them.
+    fn under(&self, spec: &ToolSpec) -> Option<Arc<dyn Tool>> {
+        let _ = spec;
+        None
+    }
 
     /// Finds out whether a call happened.
     async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {

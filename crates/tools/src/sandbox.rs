@@ -152,7 +152,7 @@ pub(crate) struct Wish<'a> {
     pub(crate) argv: &'a [String],
     pub(crate) author: Author,
     pub(crate) folder: &'a Path,
-    pub(crate) variables: &'a [(&'static str, String)],
+    pub(crate) variables: &'a [(&'a str, String)],
 }
 
 /// The program in its cage, not started yet.

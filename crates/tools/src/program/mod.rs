@@ -13,6 +13,7 @@
 mod capture;
 mod command;
 mod command_tool;
+mod served;
 mod tether;
 
 use std::ffi::OsString;
@@ -34,6 +35,7 @@ use crate::sandbox::{self, Author, Missing, Sandbox, Wish};
 
 pub(crate) use command::RunCommand;
 pub(crate) use command_tool::{CommandCall, command_spec};
+pub use served::{Hosted, Served, ServedPipes};
 
 /// What a person should know before programs run without a cage: for the command line to print.
 pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed: they run with your rights, outside the workspace \
@@ -57,7 +59,7 @@ pub(crate) struct Program<'a> {
     /// In what it runs.
     pub(crate) sandbox: &'a Sandbox,
     /// Variables besides the usual ones.
-    pub(crate) variables: Vec<(&'static str, String)>,
+    pub(crate) variables: Vec<(&'a str, String)>,
     /// What it reads.
     pub(crate) input: Vec<u8>,
     /// After this long it is killed.
@@ -77,7 +79,7 @@ pub(crate) struct Ran {
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// By itself, with this code.
     Exited(i32),
     /// Killed by this signal, not by us.
@@ -90,7 +92,8 @@ pub(crate) enum Ended {
 
 impl Ended {
     /// In words, for the last line of an output.
-    pub(crate) fn in_words(self, limit: Duration) -> String {
+    #[must_use]
+    pub fn in_words(self, limit: Duration) -> String {
         match self {
             Self::Exited(code) => format!("[exit code {code}]"),
             Self::Killed(signal) => format!("[killed by signal {signal}]"),
@@ -160,7 +163,9 @@ impl Program<'_> {
         };
         let ran = Ran { ended, output: output.into_text(), errors: errors.into_text() };
         match hold {
-            Some(hold) => self.told_by_cage(ran, hold.report()),
+            Some(hold) => {
+                told_by_cage(self.argv.first().map(String::as_str).unwrap_or_default(), ran, hold.report())
+            }
             None => Ok(ran),
         }
     }
@@ -182,29 +187,6 @@ impl Program<'_> {
                 Ok((Command::from(caged.command), Some(caged.hold)))
             }
         }
-    }
-
-    /// What a cage says about a program, in the words for one without.
-    fn told_by_cage(&self, ran: Ran, report: Report) -> Result<Ran, String> {
-        let program = self.argv.first().map(String::as_str).unwrap_or_default();
-        let ended = match (ran.ended, report) {
-            (Ended::Exited(127), Report::NoProgram(_)) => {
-                return Err(format!("there is no program {program:?} in the sandbox"));
-            }
-            (Ended::Exited(_), Report::NoProgram(why)) => {
-                return Err(format!("{program:?} cannot be started: {why}"));
-            }
-            (Ended::Exited(_), Report::NoCage) => {
-                return Err(format!("the sandbox did not come up: {}", ran.errors.trim()));
-            }
-            (Ended::Exited(_), Report::Refused(why)) => {
-                return Err(format!("the sandbox did not come up: {why}"));
-            }
-            // So a shell says it, and so does the launcher.
-            (Ended::Exited(code @ 129..=192), _) => Ended::Killed(code - 128),
-            (ended, _) => ended,
-        };
-        Ok(Ran { ended, ..ran })
     }
 
     fn plain(&self) -> Result<Command, String> {
@@ -231,6 +213,28 @@ impl Program<'_> {
             _ => format!("{program:?} cannot be started: {error}"),
         })
     }
+}
+
+/// What a cage says about a program, in the words for one without.
+fn told_by_cage(program: &str, ran: Ran, report: Report) -> Result<Ran, String> {
+    let ended = match (ran.ended, report) {
+        (Ended::Exited(127), Report::NoProgram(_)) => {
+            return Err(format!("there is no program {program:?} in the sandbox"));
+        }
+        (Ended::Exited(_), Report::NoProgram(why)) => {
+            return Err(format!("{program:?} cannot be started: {why}"));
+        }
+        (Ended::Exited(_), Report::NoCage) => {
+            return Err(format!("the sandbox did not come up: {}", ran.errors.trim()));
+        }
+        (Ended::Exited(_), Report::Refused(why)) => {
+            return Err(format!("the sandbox did not come up: {why}"));
+        }
+        // So a shell says it, and so does the launcher.
+        (Ended::Exited(code @ 129..=192), _) => Ended::Killed(code - 128),
+        (ended, _) => ended,
+    };
+    Ok(Ran { ended, ..ran })
 }
 
 /// All a program gets to know of ours.
@@ -286,6 +290,7 @@ fn ended(status: io::Result<ExitStatus>) -> Ended {
 }
 
 /// A process group that is killed once: when told, or when dropped.
+#[derive(Debug)]
 struct Group(Option<Pid>);
 
 impl Group {
