@@ -100,7 +100,7 @@ impl Double {
         let plain = |name: &str| json!({"name": name, "description": "A tool.", "inputSchema": schema});
         let mut tools: Vec<Value> = [
             "pay", "hang", "die", "flood", "nonsense", "wrong", "huge", "drip", "change", "ask", "input",
-            "fail", "env",
+            "sample", "fail", "env",
         ]
         .map(plain)
         .to_vec();
@@ -161,12 +161,14 @@ impl Double {
                 }
                 *self.asked.borrow_mut() = (id.clone(), Vec::new());
             }
-            "input" => answer(
+            "input" if params["inputResponses"].is_object() => text(id, "then not"),
+            "input" => wants(
                 id,
-                &json!({"resultType": "input_required", "inputRequests": {"a":
-                {"method": "elicitation/create", "params": {"message": "card number?",
-                    "requestedSchema": {"type": "object", "properties": {}}}}}}),
+                "elicitation/create",
+                &json!({"message": "card number?",
+                "requestedSchema": {"type": "object", "properties": {}}}),
             ),
+            "sample" => wants(id, "sampling/createMessage", &json!({"messages": [], "maxTokens": 1})),
             "fail" => {
                 answer(id, &json!({"content": [{"type": "text", "text": "it is broken"}], "isError": true}))
             }
@@ -174,6 +176,11 @@ impl Double {
             _ => text(id, &arguments.to_string()),
         }
     }
+}
+
+fn wants(id: &Value, method: &str, params: &Value) {
+    let requests = json!({"a": {"method": method, "params": params}});
+    answer(id, &json!({"resultType": "input_required", "inputRequests": requests, "requestState": "opaque"}));
 }
 
 fn text(id: &Value, text: &str) {

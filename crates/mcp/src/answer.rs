@@ -1,8 +1,10 @@
 //! What a model reads of a server's answer: text as it is, and of everything
 //! else what it was and how much was left out.
 
-use rmcp::model::{CallToolResult, ContentBlock, InputRequest, InputRequiredResult, ResourceContents};
-use serde_json::Value;
+use rmcp::model::{
+    CallToolResult, ContentBlock, InputRequest, InputRequiredResult, InputResponses, ResourceContents,
+};
+use serde_json::{Value, json};
 
 /// For what newer servers may send.
 const UNKNOWN: &str = "[content of a kind that is not known here, left out]";
@@ -36,6 +38,18 @@ pub(crate) fn asked_for(required: &InputRequiredResult) -> String {
     if asked.is_empty() { "another try".to_owned() } else { asked.join(" and ") }
 }
 
+/// The answer "no" to everything a server asked for; `None` where the protocol has
+/// no such answer, as for a model's.
+pub(crate) fn refusal(required: &InputRequiredResult) -> Option<InputResponses> {
+    let requests = required.input_requests.iter().flatten();
+    let refused = requests.map(|(key, request)| match request {
+        InputRequest::Elicitation(_) => Some((key.clone(), json!({"action": "decline"}))),
+        _ => None,
+    });
+    let refused: Option<serde_json::Map<String, Value>> = refused.collect();
+    serde_json::from_value(Value::Object(refused?)).ok()
+}
+
 fn block(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
@@ -66,8 +80,6 @@ fn is_told(structured: &Value, parts: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn check(result: Value, expected: &str) {

@@ -2,7 +2,7 @@
 //!
 //! It is opened with `server/discover`; a server that does not know it is opened
 //! the older way, on the same connection where that is possible and on a new one
-//! where the question alone made it hang up.
+//! where the question alone confused it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -100,7 +100,9 @@ impl Session {
         };
         let both = async {
             match Self::try_open(server, around, Opening::Newest).await {
-                Err(NotOpen { hung_up: true, .. }) => Self::try_open(server, around, Opening::Older).await,
+                Err(NotOpen { may_be_older: true, .. }) => {
+                    Self::try_open(server, around, Opening::Older).await
+                }
                 other => other,
             }
         };
@@ -228,13 +230,13 @@ impl Session {
 /// A connection that did not come up.
 struct NotOpen {
     why: McpError,
-    /// The other side went away when it was asked the newest way.
-    hung_up: bool,
+    /// The other side went away, or answered nonsense, when it was asked the newest way.
+    may_be_older: bool,
 }
 
 impl From<McpError> for NotOpen {
     fn from(why: McpError) -> Self {
-        Self { why, hung_up: false }
+        Self { why, may_be_older: false }
     }
 }
 
@@ -363,21 +365,25 @@ fn not_open(server: &Server, error: ClientInitializeError, seen: &Seen, complain
     match error {
         ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
             let theirs: Vec<String> = server_supported.iter().map(ToString::to_string).collect();
-            let hung_up = server_supported.iter().any(ProtocolVersion::has_initialize);
+            let may_be_older = server_supported.iter().any(ProtocolVersion::has_initialize);
             let theirs = escape_line(&theirs.join(", ")).chars().take(200).collect();
-            NotOpen { why: McpError::Version { server: name, theirs }, hung_up }
+            NotOpen { why: McpError::Version { server: name, theirs }, may_be_older }
         }
         ClientInitializeError::JsonRpcError(error) => {
             NotOpen::from(listing::refusal(&name, Stage::Opening, &error))
         }
         ClientInitializeError::TransportError { error, .. } => {
             let fault = http_error(error.error.as_ref()).or_else(|| seen.fault());
-            let hung_up = fault.is_none() || fault == Some(Fault::Closed);
-            NotOpen { why: broken(fault.unwrap_or(Fault::Closed)), hung_up }
+            let may_be_older = fault.is_none() || fault == Some(Fault::Closed);
+            NotOpen { why: broken(fault.unwrap_or(Fault::Closed)), may_be_older }
         }
         ClientInitializeError::ConnectionClosed(_) => {
             let fault = seen.fault().unwrap_or(Fault::Closed);
-            NotOpen { hung_up: fault == Fault::Closed, why: broken(fault) }
+            NotOpen { may_be_older: fault == Fault::Closed, why: broken(fault) }
+        }
+        // Some servers answer everything they do not know with an empty result.
+        ClientInitializeError::ExpectedInitResult(_) => {
+            NotOpen { why: broken(Fault::Answer), may_be_older: true }
         }
         _ => NotOpen::from(broken(seen.fault().unwrap_or(Fault::Answer))),
     }

@@ -11,6 +11,7 @@ use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
 use bowline_tools::{CallContext, Tool, ToolOutput, cap_output};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, MetaObject, RequestMetaObject};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::answer;
 use crate::limits::MESSAGE_BYTES_MAX;
@@ -22,6 +23,9 @@ pub(crate) const KEY: &str = "bowline/idempotency-key";
 /// Which run and which action of it a call belongs to.
 const RUN: &str = "bowline/run";
 const ACTION: &str = "bowline/action";
+
+/// Times a server may want something before it answers.
+const ROUNDS_MAX: u32 = 4;
 
 /// One tool.
 #[derive(Clone)]
@@ -48,6 +52,26 @@ impl ServerTool {
             _ => None,
         };
         params
+    }
+
+    /// Makes the call, saying no to whatever the server wants first. With the answer
+    /// comes what it wanted.
+    async fn call(&self, mut params: CallToolRequestParams, max: Duration) -> (Called, Option<String>) {
+        let until = Instant::now() + max;
+        let mut asked = None;
+        for _ in 1..ROUNDS_MAX {
+            let left = until.saturating_duration_since(Instant::now());
+            let called = self.link.call(params.clone(), self.spec.repeat, left).await;
+            let Called::Answered(CallToolResponse::InputRequired(required)) = &called else {
+                return (called, asked);
+            };
+            let Some(refusal) = answer::refusal(required) else { return (called, asked) };
+            asked = Some(answer::asked_for(required));
+            params.input_responses = (!refusal.is_empty()).then_some(refusal);
+            params.request_state.clone_from(&required.request_state);
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        (self.link.call(params, self.spec.repeat, left).await, asked)
     }
 
     /// Nobody knows whether it happened: in doubt, unless it may be made again.
@@ -95,10 +119,11 @@ impl Tool for ServerTool {
 
     async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput {
         let max = ctx.timeout.min(Duration::from_millis(self.spec.timeout_ms));
-        let called = self.link.call(self.params(args, ctx), self.spec.repeat, max).await;
+        let (called, asked) = self.call(self.params(args, ctx), max).await;
         let mut output = match called {
             Called::Answered(CallToolResponse::Complete(result)) => {
-                let text = answer::text(&result);
+                let told = asked.map(|asked| format!("[the server asked for {asked} and was refused]\n"));
+                let text = format!("{}{}", told.unwrap_or_default(), answer::text(&result));
                 if result.is_error == Some(true) { ToolOutput::error(text) } else { ToolOutput::ok(text) }
             }
             Called::Answered(CallToolResponse::InputRequired(required)) => ToolOutput::error(format!(

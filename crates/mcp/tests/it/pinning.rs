@@ -25,7 +25,7 @@ async fn where_first_use_does_not_count_a_person_must_approve() {
     let world = World::new();
     let (servers, server) = (world.servers(), world.double("new"));
     let error = servers.connect(&server, FirstUse::Refuse).await.err().unwrap();
-    assert!(matches!(error, McpError::Unapproved { count: 16, .. }), "{error}");
+    assert!(matches!(error, McpError::Unapproved { count: 17, .. }), "{error}");
     servers.approve(&servers.look(&server).await.unwrap()).await.unwrap();
     assert!(servers.connect(&server, FirstUse::Refuse).await.is_ok());
 }
@@ -81,7 +81,7 @@ async fn a_tool_that_talks_to_the_model_is_held_back_until_it_was_read() {
     let world = World::new();
     mark(&world, "poisoned");
     let connected = world.connect("new").await.unwrap();
-    assert_eq!(connected.tools().len(), 16);
+    assert_eq!(connected.tools().len(), 17);
     assert_eq!(connected.held.len(), 1);
     let held = &connected.held[0];
     assert!(held.tool == "poisoned" && held.why.contains("talks to the model"), "{held:?}");

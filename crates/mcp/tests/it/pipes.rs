@@ -166,8 +166,18 @@ async fn what_a_server_wants_of_us_is_refused() {
     old.close().await;
     let new = world.connect("new").await.unwrap();
     let output = world.call(&new, "input").await;
+    assert_eq!(output, ToolOutput::ok("[the server asked for a person's answer and was refused]\nthen not"));
+    let again = &world.calls_sent("input")[1];
+    assert_eq!(again["params"]["inputResponses"], json!({"a": {"action": "decline"}}));
+    assert_eq!(again["params"]["requestState"], json!("opaque"));
+    let output = world.call(&new, "sample").await;
     assert_eq!(output.how, Returned::Known(Outcome::Error));
-    assert!(output.text.contains("a person's answer") && output.text.contains("refused"), "{}", output.text);
+    assert!(
+        output.text.contains("wants a model's answer") && output.text.contains("refused"),
+        "{}",
+        output.text
+    );
+    assert_eq!(world.calls_sent("sample").len(), 1);
 }
 
 #[tokio::test]
