@@ -20,10 +20,12 @@ mod exit;
 mod guard_args;
 mod home;
 mod interrupt;
+mod mcp_args;
 mod pick;
 mod question;
 mod render;
 mod report;
+mod serverfile;
 mod taskfile;
 
 use std::ffi::OsString;

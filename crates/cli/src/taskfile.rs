@@ -82,7 +82,7 @@ fn looks_like_a_path(word: &str) -> bool {
     word.trim().is_empty() || (is_plain && (is_file || word.contains('/')))
 }
 
-fn parse_file(path: &Path) -> Result<Value, CliError> {
+pub(crate) fn parse_file(path: &Path) -> Result<Value, CliError> {
     let mut text = String::new();
     let file = File::open(path).map_err(CliError::io("read", path))?;
     file.take(TASK_BYTES_MAX + 1).read_to_string(&mut text).map_err(CliError::io("read", path))?;

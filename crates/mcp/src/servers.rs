@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::agent::server::{Server, ServerName};
 use bowline_core::untrusted::description::Concern;
+use bowline_core::untrusted::escape_line;
 use bowline_net::{Gate, Trust};
 use bowline_tools::{Sandbox, Tool, check_schema};
 
@@ -105,6 +106,12 @@ impl Look {
     pub fn held(&self) -> Vec<&PinnedTool> {
         let pinned = self.pin.iter().flat_map(|pin| &pin.tools);
         pinned.filter(|tool| !tool.held.is_empty()).collect()
+    }
+
+    /// Why a person must read a description, in words that may be shown.
+    #[must_use]
+    pub fn worded(concerns: &[Concern]) -> String {
+        worded(concerns)
     }
 }
 
@@ -239,7 +246,7 @@ fn usable(server: &Server, pinned: &PinnedTool) -> Choice {
 }
 
 /// Why a person must read a description, in words.
-pub(crate) fn worded(concerns: &[Concern]) -> String {
+fn worded(concerns: &[Concern]) -> String {
     let words: Vec<String> = concerns
         .iter()
         .map(|concern| match concern {
@@ -248,7 +255,7 @@ pub(crate) fn worded(concerns: &[Concern]) -> String {
             Concern::Padded => "white space pushes text out of sight".to_owned(),
             Concern::Invisible => "it holds characters nobody sees".to_owned(),
             Concern::BadName => "its name is none".to_owned(),
-            Concern::Lookalike { of } => format!("its name looks like {of}"),
+            Concern::Lookalike { of } => format!("its name looks like {}", escape_line(of)),
         })
         .collect();
     words.join("; ")

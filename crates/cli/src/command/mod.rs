@@ -11,6 +11,7 @@ mod gc;
 mod guard;
 mod guard_eval;
 mod init;
+mod mcp;
 mod replay;
 mod resume;
 mod run;
@@ -52,6 +53,7 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Export(args) => export::export(&desk, &args).await,
         Command::Gc(args) => gc::gc(&desk, &args).await,
         Command::Guard(args) => guard::guard(screen, *args),
+        Command::Mcp(command) => mcp::mcp(&desk, &command).await,
         Command::Doctor(_) => doctor::doctor(&desk).await,
         Command::Init(args) => init::init(&desk, &args),
     }

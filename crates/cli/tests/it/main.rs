@@ -13,6 +13,7 @@ mod full_disk;
 mod golden;
 mod guard;
 mod journal;
+mod mcp;
 mod people;
 mod refused;
 mod terminal;

@@ -1,0 +1,61 @@
+//! The words of `bowline mcp`.
+
+use std::path::PathBuf;
+
+use clap::{Args as Words, Subcommand};
+
+/// What to do with servers of tools.
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Tell what was agreed to, without reaching any server
+    List(McpListArgs),
+    /// Reach servers and tell what they offer now
+    Test(McpTestArgs),
+    /// Read what a server offers now, and agree to it
+    Approve(McpApproveArgs),
+}
+
+impl McpCommand {
+    /// Whether the output is for machines.
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::List(args) => args.json,
+            Self::Test(args) => args.json,
+            Self::Approve(_) => false,
+        }
+    }
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct McpListArgs {
+    /// The file that declares the servers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: PathBuf,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct McpTestArgs {
+    /// Only this server
+    pub(crate) server: Option<String>,
+    /// The file that declares the servers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: PathBuf,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct McpApproveArgs {
+    /// Which server
+    pub(crate) server: String,
+    /// The file that declares the servers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: PathBuf,
+    /// Agree without being asked, to what is shown
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
