@@ -1,3 +1,5 @@
+//! A server comes through serde, and what cannot be used is told.
+
 use serde_json::json;
 
 use super::*;
