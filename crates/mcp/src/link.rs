@@ -6,6 +6,8 @@
 //! call time out, is asked for its list. Any list but the agreed one ends the
 //! use of its tools.
 
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bowline_core::agent::server::Server;
@@ -18,7 +20,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use crate::difference::Difference;
-use crate::error::{McpError, Stage};
+use crate::error::{Fault, McpError, Stage};
 use crate::limits::{ALIVE_MAX, LIST_MAX};
 use crate::listing::{self, Listed};
 use crate::secret::Secrets;
@@ -35,13 +37,16 @@ pub(crate) struct Link {
     around: Surroundings,
     agreed: Vec<Listed>,
     digest: Digest,
+    // Held while a connection is made; who has an answer, or no time left, does not
+    // wait for that.
     state: Mutex<State>,
+    /// A call timed out or got lost: the server must show that it lives, and its list.
+    suspect: AtomicBool,
+    secrets: std::sync::Mutex<Secrets>,
 }
 
 struct State {
     session: Option<Session>,
-    /// A call timed out: the server may hang.
-    suspect: bool,
     ended: Option<Ended>,
 }
 
@@ -78,13 +83,19 @@ impl Link {
     /// A way that begins with this connection.
     pub(crate) fn new(server: Server, around: Surroundings, session: Session, agreed: Vec<Listed>) -> Self {
         let digest = listing::digest(&agreed);
-        let state = Mutex::new(State { session: Some(session), suspect: false, ended: None });
-        Self { server, around, agreed, digest, state }
+        let secrets = std::sync::Mutex::new(session.secrets().clone());
+        let state = Mutex::new(State { session: Some(session), ended: None });
+        Self { server, around, agreed, digest, state, suspect: AtomicBool::new(false), secrets }
     }
 
-    /// Makes a call. Dropping the future tells the server that nobody waits.
-    pub(crate) async fn call(&self, params: CallToolRequestParams, repeat: Repeat, max: Duration) -> Called {
-        let until = Instant::now() + max;
+    /// Makes a call, which ends then; that is told as this long. Dropping the future
+    /// tells the server that nobody waits.
+    pub(crate) async fn call(
+        &self,
+        params: CallToolRequestParams,
+        repeat: Repeat,
+        (until, max): (Instant, Duration),
+    ) -> Called {
         let mut sends = 0;
         loop {
             let ready = match timeout_at(until, self.ready()).await {
@@ -94,11 +105,11 @@ impl Link {
             };
             sends += 1;
             let Ok(answer) = timeout_at(until, ready.call_tool_once(params.clone())).await else {
-                return Called::Late(self.timed_out(max).await);
+                return Called::Late(self.timed_out(max));
             };
             let miss = match answer {
                 Ok(answer) => return Called::Answered(answer),
-                Err(error) => self.missed(error, max).await,
+                Err(error) => self.missed(&error, max),
             };
             match miss {
                 Miss::Refused(error) => return Called::Failed(error),
@@ -112,14 +123,9 @@ impl Link {
         }
     }
 
-    /// Takes secrets out of what a server said.
-    pub(crate) async fn masked(&self, text: &str) -> String {
-        let state = self.state.lock().await;
-        state
-            .session
-            .as_ref()
-            .map(Session::secrets)
-            .map_or_else(|| text.to_owned(), |secrets: &Secrets| secrets.mask(text))
+    /// Takes secrets out of what a server said, also one that is gone by now.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).mask(text)
     }
 
     /// Ends the connection for good.
@@ -144,14 +150,14 @@ impl Link {
             session.end().await;
         }
         // Suspect until a list has come back: whoever asks may be dropped before that.
-        let changed = state.session.as_ref().is_some_and(|session| session.seen().take_list_changed());
-        state.suspect |= changed;
-        if let State { session: Some(session), suspect, .. } = &mut *state {
-            if !*suspect {
+        if state.session.as_ref().is_some_and(|session| session.seen().take_list_changed()) {
+            self.suspect.store(true, Ordering::Release);
+        }
+        if let Some(session) = state.session.as_mut() {
+            if !self.suspect.load(Ordering::Acquire) {
                 return Ok(session.peer());
             }
             if let Ok(tools) = session.list(ALIVE_MAX).await {
-                *suspect = false;
                 return self.agree(&mut state, &tools);
             }
             if let Some(session) = state.session.take() {
@@ -160,14 +166,17 @@ impl Link {
         }
         let mut session = Session::open(&self.server, &self.around).await?;
         let tools = session.list(LIST_MAX).await?;
+        *self.secrets.lock().unwrap_or_else(PoisonError::into_inner) = session.secrets().clone();
         state.session = Some(session);
-        state.suspect = false;
         self.agree(&mut state, &tools)
     }
 
     fn agree(&self, state: &mut State, tools: &[Listed]) -> Result<Peer<RoleClient>, McpError> {
         match &state.session {
-            Some(session) if listing::digest(tools) == self.digest => Ok(session.peer()),
+            Some(session) if listing::digest(tools) == self.digest => {
+                self.suspect.store(false, Ordering::Release);
+                Ok(session.peer())
+            }
             _ => {
                 let ended = Ended::Changed(Difference::between(&self.agreed, tools).to_string());
                 state.ended = Some(ended.clone());
@@ -189,40 +198,36 @@ impl Link {
         McpError::Late { server: self.server.name.clone(), stage, waited, complaint: String::new() }
     }
 
-    async fn timed_out(&self, max: Duration) -> McpError {
-        let mut state = self.state.lock().await;
-        state.suspect = true;
-        let told = state.session.as_ref().map(|session| session.late(Stage::Calling, max));
-        told.unwrap_or_else(|| self.late(Stage::Calling, max))
+    fn timed_out(&self, max: Duration) -> McpError {
+        self.suspect.store(true, Ordering::Release);
+        let state = self.state.try_lock().ok();
+        let session = state.as_ref().and_then(|state| state.session.as_ref());
+        session.map_or_else(|| self.late(Stage::Calling, max), |session| session.late(Stage::Calling, max))
     }
 
-    /// What an error means for the call, and for the connection.
-    async fn missed(&self, error: ServiceError, max: Duration) -> Miss {
-        let mut state = self.state.lock().await;
-        state.suspect = true;
-        let told = match state.session.as_mut() {
-            Some(session) => session.error(&error, Stage::Calling, max),
-            None => self.late(Stage::Calling, max),
+    /// What an error means for the call.
+    fn missed(&self, error: &ServiceError, max: Duration) -> Miss {
+        let told = match self.state.try_lock() {
+            Ok(mut state) => state.session.as_mut().map(|session| session.error(error, Stage::Calling, max)),
+            Err(_) => None,
         };
-        match &error {
-            ServiceError::McpError(_) => {
-                state.suspect = false;
+        let told = told.unwrap_or_else(|| McpError::Broken {
+            server: self.server.name.clone(),
+            fault: Fault::Closed,
+            complaint: String::new(),
+        });
+        if let ServiceError::McpError(error) = error {
+            return Miss::Refused(listing::refusal(&self.server.name, Stage::Calling, error));
+        }
+        self.suspect.store(true, Ordering::Release);
+        let ServiceError::TransportSend(sent) = error else { return Miss::Unknown(told) };
+        match sent.error.downcast_ref::<StreamableHttpError<HttpError>>() {
+            Some(StreamableHttpError::SessionExpired) => Miss::Unsent(told),
+            Some(StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_)) => {
                 Miss::Refused(told)
             }
-            ServiceError::TransportSend(sent) => {
-                match sent.error.downcast_ref::<StreamableHttpError<HttpError>>() {
-                    Some(StreamableHttpError::SessionExpired) => {
-                        state.session = None;
-                        Miss::Unsent(told)
-                    }
-                    Some(
-                        StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_),
-                    ) => Miss::Refused(told),
-                    Some(StreamableHttpError::Client(error)) if error.delivery() == Delivery::No => {
-                        Miss::Refused(told)
-                    }
-                    _ => Miss::Unknown(told),
-                }
+            Some(StreamableHttpError::Client(error)) if error.delivery() == Delivery::No => {
+                Miss::Refused(told)
             }
             _ => Miss::Unknown(told),
         }

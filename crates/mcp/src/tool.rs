@@ -60,8 +60,7 @@ impl ServerTool {
         let until = Instant::now() + max;
         let mut asked = None;
         for _ in 1..ROUNDS_MAX {
-            let left = until.saturating_duration_since(Instant::now());
-            let called = self.link.call(params.clone(), self.spec.repeat, left).await;
+            let called = self.link.call(params.clone(), self.spec.repeat, (until, max)).await;
             let Called::Answered(CallToolResponse::InputRequired(required)) = &called else {
                 return (called, asked);
             };
@@ -70,8 +69,7 @@ impl ServerTool {
             params.input_responses = (!refusal.is_empty()).then_some(refusal);
             params.request_state.clone_from(&required.request_state);
         }
-        let left = until.saturating_duration_since(Instant::now());
-        (self.link.call(params, self.spec.repeat, left).await, asked)
+        (self.link.call(params, self.spec.repeat, (until, max)).await, asked)
     }
 
     /// Nobody knows whether it happened: in doubt, unless it may be made again.
@@ -138,7 +136,7 @@ impl Tool for ServerTool {
             Called::Lost(error) => self.lost(format!("{error}; nobody knows whether the call happened")),
             Called::Late(error) => ToolOutput::timed_out(self.spec.repeat, error.to_string()),
         };
-        output.text = cap_output(&self.link.masked(&output.text).await, MESSAGE_BYTES_MAX).into_owned();
+        output.text = cap_output(&self.link.masked(&output.text), MESSAGE_BYTES_MAX).into_owned();
         output
     }
 

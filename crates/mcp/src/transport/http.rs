@@ -65,19 +65,19 @@ impl HttpError {
     pub(crate) fn delivery(&self) -> Delivery {
         match self {
             Self::Fetch(error) => match error {
-                FetchError::Request(_)
-                | FetchError::Gate(_)
-                | FetchError::Redirect { .. }
+                FetchError::Request(_) | FetchError::Gate(_) | FetchError::Tls { .. } => Delivery::No,
+                FetchError::Deadline { stage: bowline_net::Stage::Handshake, .. } => Delivery::No,
+                // Who redirects has read the request, and may have acted on it.
+                FetchError::Redirect { .. }
                 | FetchError::RedirectLimit { .. }
                 | FetchError::Location { .. }
                 | FetchError::RedirectBody { .. }
-                | FetchError::Tls { .. } => Delivery::No,
-                FetchError::Deadline { stage: bowline_net::Stage::Handshake, .. } => Delivery::No,
-                FetchError::Exchange { .. } | FetchError::Encoding { .. } | FetchError::Deadline { .. } => {
-                    Delivery::Perhaps
-                }
+                | FetchError::Exchange { .. }
+                | FetchError::Encoding { .. }
+                | FetchError::Deadline { .. } => Delivery::Perhaps,
             },
-            Self::Status { status: 400..=499, .. } => Delivery::No,
+            // Turned away, but for 408: it gave up waiting, perhaps after the request was read.
+            Self::Status { status: 400..=407 | 409..=499, .. } => Delivery::No,
             Self::Status { .. } | Self::TooLarge | Self::NoMessage { .. } => Delivery::Perhaps,
         }
     }

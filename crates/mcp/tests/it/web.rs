@@ -110,7 +110,8 @@ async fn a_redirect_to_a_private_address_is_not_followed() {
             let (world, web) = (World::new(), Web::start(Age::Newest, vec![play]).await);
             let connected = connect(&world, &web).await;
             let output = call(&world, &connected, "pay", LONG).await;
-            assert_eq!(output.how, Returned::Known(Outcome::Error), "{place} {status}: {}", output.text);
+            // The server has read the call before it sent us on.
+            assert_eq!(output.how, Returned::Unknown, "{place} {status}: {}", output.text);
             assert!(output.text.contains("redirect 1"), "{place} {status}: {}", output.text);
         }
     }
