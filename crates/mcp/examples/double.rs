@@ -2,7 +2,8 @@
 //!
 //! MODE says how it opens: `new` knows `server/discover`, `old` only the first
 //! protocol, `deaf` dies when it is asked for what it does not know, `mute` never
-//! says a word, `chatty` writes a page of prose first. LOG gets every line it is
+//! says a word, `chatty` writes a page of prose first; `many`, `twice`, `fat`,
+//! `endless` and `circle` have lists of tools that are no good. LOG gets every line it is
 //! sent, and `.changed` beside it makes it list another set of tools. Its tools
 //! are named after what goes wrong when they are called. Started with
 //! `cage-launch` it is the first process of a cage instead.
@@ -80,7 +81,16 @@ impl Double {
                 "method": "notifications/subscriptions/acknowledged",
                 "params": {"notifications": {"toolsListChanged": true},
                     "_meta": {"io.modelcontextprotocol/subscriptionId": id}}})),
-            "tools/list" => answer(&id, &json!({"resultType": "complete", "tools": self.tools()})),
+            "tools/list" => {
+                let mut result = json!({"resultType": "complete", "tools": self.tools()});
+                let page = message["params"]["cursor"].as_str().map_or(0, str::len);
+                match self.mode.as_str() {
+                    "endless" => result["nextCursor"] = json!("x".repeat(page + 1)),
+                    "circle" => result["nextCursor"] = json!("here"),
+                    _ => {}
+                }
+                answer(&id, &result);
+            }
             "tools/call" => self.call(&id, &message["params"]),
             "" => {
                 let (waiting, answers) = &mut *self.asked.borrow_mut();
@@ -98,6 +108,17 @@ impl Double {
     fn tools(&self) -> Vec<Value> {
         let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
         let plain = |name: &str| json!({"name": name, "description": "A tool.", "inputSchema": schema});
+        match self.mode.as_str() {
+            "many" => return (0..300).map(|n| plain(&format!("t{n}"))).collect(),
+            "twice" => return vec![plain("same"), plain("same")],
+            "fat" => {
+                return vec![
+                    json!({"name": "fat", "inputSchema": schema, "description": "x".repeat(100_000)}),
+                ];
+            }
+            "endless" | "circle" => return Vec::new(),
+            _ => {}
+        }
         let mut tools: Vec<Value> = [
             "pay", "hang", "die", "flood", "nonsense", "wrong", "huge", "drip", "change", "ask", "input",
             "sample", "fail", "env",

@@ -77,6 +77,22 @@ async fn a_server_that_comes_back_with_other_tools_is_not_used() {
 }
 
 #[tokio::test]
+async fn a_list_beyond_its_bounds_is_not_used_and_not_pinned() {
+    for (mode, told) in [
+        ("many", "more than 256 tools"),
+        ("twice", "two tools called"),
+        ("fat", "65536 are accepted"),
+        ("endless", "more than 64 pages"),
+        ("circle", "leads to itself"),
+    ] {
+        let world = World::new();
+        let error = world.connect(mode).await.err().unwrap();
+        assert!(matches!(&error, McpError::List { why, .. } if why.contains(told)), "{mode}: {error}");
+        assert!(world.servers().pins().all().await.unwrap().is_empty(), "{mode}");
+    }
+}
+
+#[tokio::test]
 async fn a_tool_that_talks_to_the_model_is_held_back_until_it_was_read() {
     let world = World::new();
     mark(&world, "poisoned");
