@@ -166,6 +166,7 @@ fn append(transition: u64) -> Result<Append> {
             key: digest("key"),
             attempt: 1,
             image: None,
+            micros: 0,
         };
         vec![finished, started]
     } else {

@@ -12,6 +12,7 @@ pub mod hostile;
 pub mod kill;
 pub mod layers;
 pub mod licences;
+pub mod mcp;
 pub mod metadata;
 pub mod mutants;
 pub mod offence;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{ci, hostile, kill, layers, licences, mutants, sim, tidy};
+use xtask::{ci, hostile, kill, layers, licences, mcp, mutants, sim, tidy};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -17,6 +17,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   kill [ARG…]   SIGKILL for the real program, resume, proof (--count N, --seed S)
   sim [ARG…]    the engine in simulated worlds (--seeds N, --seed S), or with --bugs in it
   hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR (--rounds N of its races)
+  mcp DIR       real MCP servers and the conformance suite, installed into DIR
   mutants [ARG…] breaks core::guard in small ways; a test must notice (--shard K/N, --tests NAME, FILE…)
   bench [ARG…]  what Bowline costs, against the bare disk and a peer (--quick: half a minute)";
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         ("kill", words) => kill::run(&root, words).map(|()| true),
         ("sim", words) => sim::run(&root, words).map(|()| true),
         ("hostile", [folder, options @ ..]) => hostile::run(&root, folder, options).map(|()| true),
+        ("mcp", [folder]) => mcp::run(&root, folder).map(|()| true),
         ("mutants", words) => mutants::run(&root, words).map(|()| true),
         ("bench", args) => xtask::bench::run(&root, args).map(|()| true),
         _ => Ok(false),

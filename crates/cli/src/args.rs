@@ -9,6 +9,7 @@ use bowline_core::task::parse_raise;
 use clap::{ArgGroup, Args as Words, Parser, Subcommand};
 
 use crate::guard_args::GuardArgs;
+use crate::mcp_args::McpCommand;
 
 /// What `--help` says about exit codes.
 const EXIT_CODES: &str = "\
@@ -74,6 +75,9 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Guard an agent that is not ours: one JSON event a line in, one decision a line out
     Guard(Box<GuardArgs>),
+    /// Servers whose tools agents may use: what was agreed to, and what they offer
+    #[command(subcommand)]
+    Mcp(McpCommand),
 }
 
 impl Command {
@@ -90,6 +94,7 @@ impl Command {
             Self::Export(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Guard(args) => args.wants_json(),
+            Self::Mcp(command) => command.wants_json(),
             Self::Pause(_)
             | Self::Cancel(_)
             | Self::Approve(_)

@@ -127,7 +127,8 @@ impl Home {
         }
     }
 
-    fn make(&self) -> Result<(), CliError> {
+    /// Makes the folder, if it is not there.
+    pub(crate) fn make(&self) -> Result<(), CliError> {
         fs::create_dir_all(&self.path).map_err(CliError::io("make", &self.path))?;
         let ignore = self.path.join(".gitignore");
         if self.in_project && !ignore.exists() {

@@ -21,10 +21,12 @@ mod guard_args;
 mod home;
 mod interrupt;
 mod manifest;
+mod mcp_args;
 mod pick;
 mod question;
 mod render;
 mod report;
+mod serverfile;
 mod taskfile;
 
 use std::ffi::OsString;

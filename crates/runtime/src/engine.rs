@@ -1,5 +1,7 @@
 //! The engine: takes tasks, runs them, and goes on with them after a crash.
 
+pub(crate) mod equip;
+
 #[cfg(test)]
 mod tests;
 
@@ -11,15 +13,11 @@ use std::time::Duration;
 use bowline_core::event::{Confinement, Ending, Raise};
 use bowline_core::id::{RunId, WorkerId};
 use bowline_core::input::Signal;
-use bowline_core::quality::CheckHow;
-use bowline_core::run::{Run, Wait};
-use bowline_core::task::{self, Submission, Task, WorkspaceMode};
+use bowline_core::run::Wait;
+use bowline_core::task::{Submission, Task};
 use bowline_models::{Model, OpenModelError};
 use bowline_store::{Claimed, EndingKind, Fence, Letter, RunStore, StoreError, Submitted};
-use bowline_tools::{
-    Cages, Launcher, Missing, NoCage, Reach, Registry, Sandbox, Secrets, Tool, Workspace, check, copy_tree,
-    evidence, runs_programs,
-};
+use bowline_tools::{Cages, Launcher, Reach, Sandbox, Tool, runs_programs};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
@@ -27,10 +25,7 @@ use crate::clock::{Chance, Clock, SystemChance, SystemClock};
 use crate::desk::{Desk, LEASE_MS};
 use crate::error::EngineError;
 use crate::fold::{self, Folded};
-use crate::hands::Hands;
 use crate::hub::{Hub, Observation};
-use crate::judge::Judge;
-use crate::texts::Texts;
 
 /// How often mailboxes are looked at.
 const MAIL_EVERY: Duration = Duration::from_millis(100);
@@ -216,9 +211,9 @@ impl Engine {
     pub async fn submit(&self, task: Task, key: Option<String>) -> Result<Submitted, EngineError> {
         let inner = &self.inner;
         inner.refuse_what_cannot_work(&task).await?;
-        secrets(&task).await?;
+        equip::secrets(&task).await?;
         let model = inner.models.open(&task)?;
-        let tools = Registry::with_own(&task.tools, &inner.tools)?.specs();
+        let tools = inner.tools_of(&task).await?;
         let price = model.price().ok_or_else(|| unpriced(&task))?;
         let fingerprint = Submission::fingerprint_of(&task, &tools);
         let seed = inner.name();
@@ -420,7 +415,7 @@ impl Engine {
     async fn work(&self, claimed: Claimed) -> Result<Stopped, EngineError> {
         let run = fold::from_claim(&claimed)?.run;
         let (id, fence) = (run.id.clone(), claimed.fence);
-        let hands = self.inner.hands(&run, fence.epoch).await?;
+        let (hands, connections) = self.inner.hands(&run, fence.epoch).await?;
         let sandbox = hands.sandbox.clone();
         let desk = Desk::new(run, fence, hands, self.inner.patience, self.inner.stop.subscribe());
         let _postman = self.inner.postman();
@@ -430,6 +425,7 @@ impl Engine {
             // The desk could not do it itself.
             self.inner.hub.close_mailbox(&id);
         }
+        connections.close().await;
         sandbox.close().await;
         outcome
     }
@@ -493,121 +489,6 @@ impl Inner {
             postman
         })
     }
-
-    async fn refuse_what_cannot_work(&self, task: &Task) -> Result<(), EngineError> {
-        for check in &task.checks {
-            if let CheckHow::Schema(schema) = &check.how {
-                check::validate_schema(schema).map_err(|message| EngineError::Task {
-                    what: format!("the schema of check {:?} is no JSON Schema: {message}", check.name),
-                    remedy: "mend the schema in the task file".into(),
-                })?;
-            }
-        }
-        if task.workspace.mode == WorkspaceMode::Copy && self.home.is_none() {
-            return Err(EngineError::Task {
-                what: "the task wants a copy of its workspace, and this engine has no home to put it in"
-                    .into(),
-                remedy: "give the engine a home, or set workspace.mode to \"in-place\"".into(),
-            });
-        }
-        let reach = reach_of(task)?;
-        if runs_programs(task) {
-            self.refuse_without_cage(task, &reach).await?;
-        }
-        let workspace = Workspace::open(Path::new(&task.workspace.path))?;
-        for path in &task.evidence {
-            evidence::read(&workspace, path).await.map_err(|message| EngineError::Task {
-                what: format!("evidence {path:?}: {message}"),
-                remedy: "correct the path in `evidence`, relative to the workspace".into(),
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Programs run in a cage, or where the task says that they need none.
-    async fn refuse_without_cage(&self, task: &Task, reach: &Reach) -> Result<(), EngineError> {
-        let missing = |missing: NoCage| EngineError::Task { what: missing.what, remedy: missing.remedy };
-        if task.sandbox == task::Sandbox::None && task.privacy.needs_a_cage() {
-            return Err(EngineError::Task {
-                what: format!(
-                    "programs without a sandbox can reach any host, and privacy is {:?}",
-                    task.privacy.word()
-                ),
-                remedy: "leave `sandbox = \"none\"` out, or choose privacy = \"standard\"".into(),
-            });
-        }
-        match Sandbox::of(task, &self.cages, reach) {
-            Sandbox::Off => Ok(()),
-            Sandbox::Caged { missing: Missing::Refuse, .. } => {
-                self.cages.cage().await.map(drop).map_err(missing)
-            }
-            sandbox @ Sandbox::Caged { missing: Missing::RunWithout, .. } => {
-                sandbox.confinement().await.map(drop).map_err(missing)
-            }
-        }
-    }
-
-    /// The folder a run works in; a copy is made once, whole or not at all.
-    async fn workspace(&self, run: &Run) -> Result<Workspace, EngineError> {
-        let given = Path::new(&run.task.workspace.path);
-        let opened = match (run.task.workspace.mode, &self.home) {
-            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy, None) => Workspace::open(given)?,
-            (WorkspaceMode::Copy, Some(home)) => {
-                let copy = home.join("workspaces").join(run.id.as_str());
-                copy_tree(given, &copy).await?;
-                Workspace::open(&copy)?
-            }
-        };
-        let is_narrow =
-            run.task.agent.as_ref().is_some_and(|agent| !agent.capabilities.has_whole_workspace());
-        Ok(if is_narrow { opened.without_links()? } else { opened })
-    }
-
-    async fn hands(&self, run: &Run, epoch: u64) -> Result<Hands, EngineError> {
-        let secrets = secrets(&run.task).await?;
-        let reach = reach_of(&run.task)?;
-        let sandbox = Sandbox::of(&run.task, &self.cages, &reach);
-        let programs = match runs_programs(&run.task).then(|| sandbox.clone()) {
-            // What cannot be said now is said by the first program, which does not run.
-            Some(sandbox) => sandbox.confinement().await.ok(),
-            None => None,
-        };
-        Ok(Hands {
-            run: run.id.clone(),
-            epoch,
-            store: self.store.clone(),
-            model: self.models.open(&run.task)?,
-            registry: Arc::new(Registry::as_submitted(&run.task.tools, &self.tools, &run.tools)?),
-            judge: Arc::new(Judge::new(run.task.clone(), secrets.clone())),
-            secrets,
-            workspace: self.workspace(run).await?,
-            sandbox,
-            reach,
-            programs,
-            results: self.home.as_ref().map(|home| home.join("results")),
-            texts: Texts::new(self.store.clone()),
-            clock: self.clock.clone(),
-            hub: self.hub.clone(),
-        })
-    }
-}
-
-/// The secrets of a task's agent, read now.
-async fn secrets(task: &Task) -> Result<Secrets, EngineError> {
-    let Some(agent) = &task.agent else { return Ok(Secrets::default()) };
-    let places = agent.secrets.clone();
-    let read = tokio::task::spawn_blocking(move || Secrets::read(&places)).await;
-    let read = read.map_err(|_| EngineError::Task {
-        what: "the agent's secrets could not be read".into(),
-        remedy: "try again".into(),
-    })?;
-    read.map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy })
-}
-
-/// What a task may reach, or what is wrong with how it says so.
-fn reach_of(task: &Task) -> Result<Reach, EngineError> {
-    Reach::of(task)
-        .map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy().to_string() })
 }
 
 /// A model whose price nobody knows is not free.

@@ -19,9 +19,11 @@ mod hub;
 mod images;
 mod judge;
 mod result;
+mod servers;
 mod texts;
 
 pub use bowline_core as core;
+pub use bowline_mcp as mcp;
 pub use bowline_models as models;
 pub use bowline_store as store;
 pub use bowline_tools as tools;
@@ -32,3 +34,4 @@ pub use error::EngineError;
 pub use fold::{Folded, fold, history};
 pub use hub::{Observation, Seen};
 pub use result::{Made, provenance};
+pub use servers::agent_servers;

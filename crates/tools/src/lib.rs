@@ -35,6 +35,7 @@ mod secrets;
 mod web;
 mod workspace;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -47,11 +48,12 @@ use serde_json::Value;
 
 pub use bowline_cage::Launcher;
 pub use output::cap_output;
-pub use program::{OVERRUN_MAX, UNSANDBOXED_WARNING};
+pub use program::{Ended, Hosted, OVERRUN_MAX, Served, ServedPipes, UNSANDBOXED_WARNING};
 pub use reach::{BadReach, Reach};
 pub use registry::{BadTools, Registry};
 pub use rules::Setting;
 pub use sandbox::{Cages, Missing, NoCage, Outlet, Sandbox, runs_programs};
+pub use schema::check_schema;
 pub use secrets::{BadSecret, Secrets};
 pub use workspace::{
     BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
@@ -73,6 +75,13 @@ pub trait Tool: Send + Sync {
 
     /// Makes the call. Dropping the future ends it.
     async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput;
+
+    /// The same tool by other rules, for a tool that acts on its rules itself;
+    /// `None` for one that does not look at them.
+    fn under(&self, spec: &ToolSpec) -> Option<Arc<dyn Tool>> {
+        let _ = spec;
+        None
+    }
 
     /// Finds out whether a call happened.
     async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {

@@ -76,8 +76,9 @@ impl Reach {
         Self(Arc::new(Way::Nothing))
     }
 
-    /// The gate for programs in a cage; `None` where they have no network.
-    pub(crate) fn gate(&self) -> Option<&Gate> {
+    /// The gate that everything of the run goes through; `None` where nothing gets out.
+    #[must_use]
+    pub fn gate(&self) -> Option<&Gate> {
         match &*self.0 {
             Way::Nothing | Way::Sovereign => None,
             Way::Granted { client, .. } => Some(client.gate()),

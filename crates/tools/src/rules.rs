@@ -249,7 +249,11 @@ pub(crate) struct UnderRules {
 impl UnderRules {
     /// The tool itself, if these are its own rules.
     pub(crate) fn put(tool: &Arc<dyn Tool>, spec: ToolSpec) -> Arc<dyn Tool> {
-        if *tool.spec() == spec { Arc::clone(tool) } else { Arc::new(Self { tool: Arc::clone(tool), spec }) }
+        if *tool.spec() == spec {
+            return Arc::clone(tool);
+        }
+        let under = tool.under(&spec).unwrap_or_else(|| Arc::clone(tool));
+        Arc::new(Self { tool: under, spec })
     }
 }
 

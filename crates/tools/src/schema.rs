@@ -9,6 +9,11 @@ const ERRORS_MAX: usize = 20;
 /// Longest quotation of a wrong value, in bytes of the message.
 const MESSAGE_MAX: usize = 400;
 
+/// Whether arguments can be checked by this schema, and if not, why.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    Schema::compile(schema).map(drop)
+}
+
 /// A compiled schema.
 #[derive(Debug)]
 pub(crate) struct Schema(Validator);

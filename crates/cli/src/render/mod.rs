@@ -15,7 +15,7 @@ pub(crate) mod story;
 pub(crate) mod table;
 pub(crate) mod words;
 
-pub(crate) use screen::Screen;
+pub(crate) use screen::{Look, Screen};
 
 use std::io::Write as _;
 

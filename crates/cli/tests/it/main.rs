@@ -14,6 +14,7 @@ mod full_disk;
 mod golden;
 mod guard;
 mod journal;
+mod mcp;
 mod outlet;
 mod people;
 mod refused;

@@ -1,5 +1,6 @@
 //! What an agent may and may not do, in words, from what is enforced.
 
+use super::server::{Reach, Server};
 use super::{Gate, Manifest, Paths, Privacy, Programs, SecretRef};
 use crate::budget::word::amount;
 use crate::budget::{Limit, Limits};
@@ -33,6 +34,7 @@ pub fn explain(manifest: &Manifest) -> Vec<String> {
     lines.extend(may_not.iter().map(|words| format!("  may not  {words}")));
     lines.push(format!("  privacy  {}", tier(agent.privacy)));
     lines.push(format!("  tools    {}", tools(manifest)));
+    lines.extend(agent.servers.iter().map(|server| format!("  server   {}", reached(server))));
     lines.extend(asks(manifest).into_iter().map(|words| format!("  asks     {words}")));
     lines.extend(
         agent.secrets.iter().map(|(name, place)| format!("  secret   {name}, from {}", origin(place))),
@@ -41,6 +43,13 @@ pub fn explain(manifest: &Manifest) -> Vec<String> {
     lines.push(format!("  limits   {}", bounds(&limits)));
     lines.push(format!("  policy   sha256 {}", agent.policy()));
     lines
+}
+
+fn reached(server: &Server) -> String {
+    match &server.how {
+        Reach::Stdio { argv, .. } => format!("{}, started in the sandbox as {}", server.name, argv.join(" ")),
+        Reach::Http { url, .. } => format!("{}, at {url}", server.name),
+    }
 }
 
 fn tier(privacy: Privacy) -> &'static str {

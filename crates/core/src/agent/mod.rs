@@ -10,9 +10,11 @@
 
 mod capability;
 mod explain;
+mod mcp;
 mod outfit;
 mod parse;
 pub mod privacy;
+pub mod server;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +27,8 @@ pub use explain::explain;
 pub use outfit::{beyond, outfit, overlay};
 pub use parse::{Manifest, parse};
 pub use privacy::Privacy;
+
+use server::Server;
 
 use crate::provenance::{Digest, canonical_value};
 
@@ -47,6 +51,9 @@ pub struct Agent {
     pub privacy: Privacy,
     /// What it may touch.
     pub capabilities: Capabilities,
+    /// Servers whose tools it may call, as far as `capabilities.mcp` grants them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<Server>,
     /// What happens to calls that are not simply fine.
     #[serde(default)]
     pub gates: Gates,

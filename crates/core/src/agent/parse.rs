@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::mcp;
 use super::{Agent, Capabilities, Gate, Gates, McpGrant, Paths, Privacy, Programs, SECRETS_MAX, SecretRef};
 use crate::budget::Limits;
 use crate::task::field::{Field, Table};
@@ -85,6 +86,7 @@ fn read(top: &Table<'_>, raw: &Value) -> Manifest {
         capabilities: section("capabilities", Section::Capabilities)
             .map(|table| capabilities(&table))
             .unwrap_or_default(),
+        servers: mcp::servers(top),
         gates: section("gates", Section::Gates).map(|table| gates(&table)).unwrap_or_default(),
         secrets: top.get("secrets").map(|field| secrets(&field)).unwrap_or_default(),
     };
@@ -188,7 +190,12 @@ fn secret(field: &Field<'_>) -> Option<SecretRef> {
         field.wrong("a secret is never written into a manifest, only where it is", remedy);
         return None;
     }
-    let table = field.table(Section::Secret)?;
+    place(field, &field.table(Section::Secret)?)
+}
+
+/// A variable or a file, one of them.
+pub(super) fn place(field: &Field<'_>, table: &Table<'_>) -> Option<SecretRef> {
+    let remedy = "write { env = \"API_TOKEN\" } or { file = \"token.txt\" }";
     let text = |key: &str| table.get(key).and_then(|field| field.text(PATH_MAX).map(str::to_owned));
     match (text("env"), text("file")) {
         (Some(name), None) => Some(SecretRef::Env(name)),

@@ -15,6 +15,7 @@ fn agent(capabilities: Capabilities) -> Agent {
         description: None,
         privacy: Default::default(),
         capabilities,
+        servers: Vec::new(),
         gates: Gates::default(),
         secrets: Default::default(),
     }

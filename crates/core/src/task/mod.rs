@@ -99,7 +99,7 @@ mod tests;
 
 pub use limits::parse_raise;
 pub use network::{Network, Scheme};
-pub(crate) use parse::{model_reference, sandbox, tools};
+pub(crate) use parse::{EFFECTS, model_reference, sandbox, tools};
 pub use parse::{parse, plain};
 pub use problem::{BadTask, Problem};
 

@@ -41,7 +41,7 @@ const CHECK_TIMEOUT_MS: u64 = 120_000;
 const OUTPUT_CHECK: &str = "output schema";
 
 /// What repeating a call may mean.
-const EFFECTS: [(&str, Effect); 5] = [
+pub(crate) const EFFECTS: [(&str, Effect); 5] = [
     ("read", Effect::Read),
     ("write", Effect::Write),
     ("exec", Effect::Exec),

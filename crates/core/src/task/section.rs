@@ -36,10 +36,14 @@ pub(crate) enum Section {
     Secret,
     /// `[[mcp]]` of a manifest.
     Mcp,
+    /// `[[mcp.tool]]` of a manifest.
+    McpTool,
+    /// A variable or header of a server.
+    Given,
 }
 
 impl Section {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 17] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -55,6 +59,8 @@ impl Section {
         Self::Gates,
         Self::Secret,
         Self::Mcp,
+        Self::McpTool,
+        Self::Given,
     ];
 
     fn keys(self) -> &'static [&'static str] {
@@ -128,6 +134,8 @@ impl Section {
             Self::Gates => &["tainted", "secrets", "out_of_policy"],
             Self::Secret => &["env", "file"],
             Self::Mcp => &["name", "command", "url", "env", "headers", "timeout_seconds", "tools", "tool"],
+            Self::McpTool => &["name", "touch", "repeat", "consent", "effect", "timeout_seconds"],
+            Self::Given => &["env", "file", "prefix"],
         }
     }
 
@@ -149,6 +157,8 @@ impl Section {
             Self::Gates => "`[gates]` of an agent manifest",
             Self::Secret => "a secret of an agent manifest",
             Self::Mcp => "`[[mcp]]` of an agent manifest",
+            Self::McpTool => "`[[mcp.tool]]` of an agent manifest",
+            Self::Given => "a variable or header of a server",
         }
     }
 
@@ -159,7 +169,25 @@ impl Section {
 
     /// Stands in a manifest and never in a task.
     fn is_of_manifest(self) -> bool {
-        matches!(self, Self::Manifest | Self::Capabilities | Self::Gates | Self::Secret | Self::Mcp)
+        match self {
+            Self::Manifest
+            | Self::Capabilities
+            | Self::Gates
+            | Self::Secret
+            | Self::Mcp
+            | Self::McpTool
+            | Self::Given => true,
+            Self::Top
+            | Self::Workspace
+            | Self::Sandbox
+            | Self::Network
+            | Self::Output
+            | Self::Check
+            | Self::Tool
+            | Self::Plan
+            | Self::Limits
+            | Self::Guard => false,
+        }
     }
 
     /// Stands in a task and never in a manifest.

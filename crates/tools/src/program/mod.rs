@@ -13,6 +13,7 @@
 mod capture;
 mod command;
 mod command_tool;
+mod served;
 mod tether;
 
 use std::ffi::OsString;
@@ -36,6 +37,7 @@ use crate::sandbox::{self, Author, Sandbox, Wish};
 
 pub(crate) use command::RunCommand;
 pub(crate) use command_tool::{CommandCall, command_spec};
+pub use served::{Hosted, Served, ServedPipes};
 
 /// What a person should know before programs run without a cage: for the command line to print.
 pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed: they run with your rights, outside the workspace \
@@ -120,7 +122,7 @@ impl From<NotStarted> for ToolOutput {
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// By itself, with this code.
     Exited(i32),
     /// Killed by this signal, not by us.
@@ -133,7 +135,8 @@ pub(crate) enum Ended {
 
 impl Ended {
     /// In words, for the last line of an output.
-    pub(crate) fn in_words(self, limit: Duration) -> String {
+    #[must_use]
+    pub fn in_words(self, limit: Duration) -> String {
         match self {
             Self::Exited(code) => format!("[exit code {code}]"),
             Self::Killed(signal) => format!("[killed by signal {signal}]"),
@@ -206,7 +209,10 @@ impl Program<'_> {
         };
         let ran = Ran { ended, output: output.into_text(), errors: errors.into_text() };
         match hold {
-            Some(hold) => Ok(self.told_by_cage(ran, hold.report())?),
+            Some(hold) => {
+                let program = self.argv.first().map(String::as_str).unwrap_or_default();
+                Ok(told_by_cage(program, ran, hold.report())?)
+            }
             None => Ok(ran),
         }
     }
@@ -233,31 +239,6 @@ impl Program<'_> {
                 Ok((Command::from(caged.command), Some(caged.hold)))
             }
         }
-    }
-
-    /// What a cage says about a program, in the words for one without.
-    fn told_by_cage(&self, ran: Ran, report: Report) -> Result<Ran, String> {
-        let program = self.argv.first().map(String::as_str).unwrap_or_default();
-        let ended = match (ran.ended, report) {
-            (Ended::Exited(127), Report::NoProgram(_)) => {
-                return Err(format!("there is no program {program:?} in the sandbox"));
-            }
-            (Ended::Exited(_), Report::NoProgram(why)) => {
-                return Err(format!("{program:?} cannot be started: {why}"));
-            }
-            (Ended::Exited(_), Report::NoCage) => {
-                return Err(format!("the sandbox did not come up: {}", ran.errors.trim()));
-            }
-            (Ended::Exited(_), Report::Refused(why)) => {
-                return Err(format!("the sandbox did not come up: {why}"));
-            }
-            // The launcher was gone before it could tell.
-            (Ended::Exited(_), Report::Starting) => Ended::Lost,
-            // So a shell says it, and so does the launcher.
-            (Ended::Exited(code @ 129..=192), _) => Ended::Killed(code - 128),
-            (ended, _) => ended,
-        };
-        Ok(Ran { ended, ..ran })
     }
 
     fn plain(&self) -> Result<Command, String> {
@@ -292,6 +273,30 @@ fn is_passing(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let passing = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::TXTBSY];
     error.raw_os_error().is_some_and(|code| passing.iter().any(|errno| errno.raw_os_error() == code))
+}
+
+/// What a cage says about a program, in the words for one without.
+fn told_by_cage(program: &str, ran: Ran, report: Report) -> Result<Ran, String> {
+    let ended = match (ran.ended, report) {
+        (Ended::Exited(127), Report::NoProgram(_)) => {
+            return Err(format!("there is no program {program:?} in the sandbox"));
+        }
+        (Ended::Exited(_), Report::NoProgram(why)) => {
+            return Err(format!("{program:?} cannot be started: {why}"));
+        }
+        (Ended::Exited(_), Report::NoCage) => {
+            return Err(format!("the sandbox did not come up: {}", ran.errors.trim()));
+        }
+        (Ended::Exited(_), Report::Refused(why)) => {
+            return Err(format!("the sandbox did not come up: {why}"));
+        }
+        // The launcher was gone before it could tell.
+        (Ended::Exited(_), Report::Starting) => Ended::Lost,
+        // So a shell says it, and so does the launcher.
+        (Ended::Exited(code @ 129..=192), _) => Ended::Killed(code - 128),
+        (ended, _) => ended,
+    };
+    Ok(Ran { ended, ..ran })
 }
 
 /// All a program gets to know of ours.
@@ -347,6 +352,7 @@ fn ended(status: io::Result<ExitStatus>) -> Ended {
 }
 
 /// A process group that is killed once: when told, or when dropped.
+#[derive(Debug)]
 struct Group(Option<Pid>);
 
 impl Group {
@@ -373,18 +379,8 @@ mod tests {
     use super::*;
 
     fn told(ended: Ended, report: Report) -> Result<Ended, String> {
-        let argv = ["x".to_owned()];
-        let program = Program {
-            argv: &argv,
-            author: Author::Model,
-            folder: Path::new("/"),
-            sandbox: &Sandbox::Off,
-            variables: Vec::new(),
-            input: Vec::new(),
-            limit: Duration::ZERO,
-        };
         let ran = Ran { ended, output: String::new(), errors: String::new() };
-        program.told_by_cage(ran, report).map(|ran| ran.ended)
+        told_by_cage("x", ran, report).map(|ran| ran.ended)
     }
 
     #[test]

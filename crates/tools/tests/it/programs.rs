@@ -6,9 +6,9 @@ use bowline_core::event::Outcome;
 use bowline_core::input::Returned;
 use bowline_core::task::ToolChoice;
 use bowline_core::tool::Repeat;
-use bowline_tools::{CallContext, Probed, Registry, Tool};
+use bowline_tools::{CallContext, Ended, Hosted, Probed, Registry, Sandbox, Served, ServedPipes, Tool};
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 
 use crate::{ERROR, OK, Yard, choice, command_choice, strings};
@@ -206,4 +206,53 @@ async fn a_probe_tells_by_its_exit_code() {
     slow.command.as_mut().unwrap().probe = Some(strings(&["sleep", "60"]));
     assert_eq!(tool(&slow).probe(json!({}), &short(&yard)).await, Probed::Unknown);
     assert_eq!(tool(&command_choice("own", &["true"])).probe(json!({}), &yard.ctx()).await, Probed::Unknown);
+}
+
+async fn serve(yard: &Yard, script: &str) -> Result<(Hosted, ServedPipes), String> {
+    let argv = strings(&["sh", "-c", script]);
+    let variables = vec![("WORD", "bowline".to_owned())];
+    Served { argv: &argv, folder: yard.root(), sandbox: &Sandbox::Off, variables }.start().await
+}
+
+#[tokio::test]
+async fn a_program_that_stays_is_spoken_to_and_ends_politely() {
+    let yard = Yard::new();
+    let (mut hosted, mut pipes) =
+        serve(&yard, "read word; echo $word $WORD; read rest; echo bye >&2; exit 3").await.unwrap();
+    pipes.input.write_all(b"hello\n").await.unwrap();
+    let mut answer = [0; 14];
+    pipes.output.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"hello bowline\n");
+    assert_eq!(hosted.ended(), None);
+    drop(pipes.input);
+    let mut complaint = String::new();
+    pipes.errors.read_to_string(&mut complaint).await.unwrap();
+    assert_eq!(
+        (complaint.as_str(), hosted.end(Duration::from_secs(20)).await),
+        ("bye\n", Some(Ended::Exited(3)))
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_stays_does_not_outlive_whoever_holds_it() {
+    for polite in [true, false] {
+        let yard = Yard::new();
+        let mut lifeline = Lifeline::new(&yard);
+        let (hosted, _pipes) = serve(&yard, FAMILY).await.unwrap();
+        lifeline.held().await;
+        if polite {
+            hosted.end(Duration::ZERO).await;
+        } else {
+            drop(hosted);
+        }
+        assert!(lifeline.is_let_go().await);
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_stay_says_why() {
+    let argv = strings(&["no-such-program"]);
+    let yard = Yard::new();
+    let served = Served { argv: &argv, folder: yard.root(), sandbox: &Sandbox::Off, variables: Vec::new() };
+    assert_eq!(served.start().await.unwrap_err(), "there is no program \"no-such-program\"");
 }

@@ -248,6 +248,37 @@ impl Tool for Mine {
     }
 }
 
+/// A tool that acts on its rules: it says what it would do when in doubt.
+struct Minded(ToolSpec);
+
+#[async_trait::async_trait]
+impl Tool for Minded {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    async fn run(&self, _args: Value, _ctx: &CallContext) -> ToolOutput {
+        ToolOutput::ok(format!("{:?}", self.0.repeat))
+    }
+
+    fn under(&self, spec: &ToolSpec) -> Option<Arc<dyn Tool>> {
+        Some(Arc::new(Self(spec.clone())))
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_acts_on_its_rules_gets_those_of_the_task() {
+    let yard = Yard::new();
+    let declared = own(Consent::NotNeeded, Repeat::Freely, 1000).spec().clone();
+    let tool: Arc<dyn Tool> = Arc::new(Minded(declared));
+    for (repeat, expected) in [(None, "Freely"), (Some(Repeat::Never), "Never")] {
+        let choice = ToolChoice { repeat, ..choice("mine") };
+        let registry = Registry::with_own(&[choice], std::slice::from_ref(&tool)).unwrap();
+        let (tool, args) = registry.examine("mine", "{}").unwrap();
+        assert_eq!(tool.run(args, &yard.ctx()).await.text, expected);
+    }
+}
+
 #[test]
 fn a_set_of_tools_that_cannot_be_is_refused_with_the_reason() {
     let zero = ToolChoice { timeout_ms: Some(0), ..choice("read_file") };

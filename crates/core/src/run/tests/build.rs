@@ -116,6 +116,7 @@ impl Setup {
             description: None,
             privacy: Default::default(),
             capabilities,
+            servers: Vec::new(),
             gates,
             secrets: Default::default(),
         }));

@@ -1,0 +1,167 @@
+//! What a run is worked on with: workspace, tools, servers, secrets, network. Found
+//! when a task is submitted, so that it is refused then, and again when it is taken up.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bowline_core::quality::CheckHow;
+use bowline_core::run::Run;
+use bowline_core::task::{self, Task, WorkspaceMode};
+use bowline_core::tool::ToolSpec;
+use bowline_mcp::Servers;
+use bowline_tools::{
+    Missing, NoCage, Reach, Registry, Sandbox, Secrets, Workspace, check, copy_tree, evidence, runs_programs,
+};
+
+use super::Inner;
+use crate::error::EngineError;
+use crate::hands::Hands;
+use crate::judge::Judge;
+use crate::servers::{self, Connections};
+use crate::texts::Texts;
+
+impl Inner {
+    pub(super) async fn refuse_what_cannot_work(&self, task: &Task) -> Result<(), EngineError> {
+        for check in &task.checks {
+            if let CheckHow::Schema(schema) = &check.how {
+                check::validate_schema(schema).map_err(|message| EngineError::Task {
+                    what: format!("the schema of check {:?} is no JSON Schema: {message}", check.name),
+                    remedy: "mend the schema in the task file".into(),
+                })?;
+            }
+        }
+        if task.workspace.mode == WorkspaceMode::Copy && self.home.is_none() {
+            return Err(EngineError::Task {
+                what: "the task wants a copy of its workspace, and this engine has no home to put it in"
+                    .into(),
+                remedy: "give the engine a home, or set workspace.mode to \"in-place\"".into(),
+            });
+        }
+        let reach = reach_of(task)?;
+        if runs_programs(task) {
+            self.refuse_without_cage(task, &reach).await?;
+        }
+        let workspace = Workspace::open(Path::new(&task.workspace.path))?;
+        for path in &task.evidence {
+            evidence::read(&workspace, path).await.map_err(|message| EngineError::Task {
+                what: format!("evidence {path:?}: {message}"),
+                remedy: "correct the path in `evidence`, relative to the workspace".into(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Programs run in a cage, or where the task says that they need none.
+    async fn refuse_without_cage(&self, task: &Task, reach: &Reach) -> Result<(), EngineError> {
+        let missing = |missing: NoCage| EngineError::Task { what: missing.what, remedy: missing.remedy };
+        if task.sandbox == task::Sandbox::None && task.privacy.needs_a_cage() {
+            return Err(EngineError::Task {
+                what: format!(
+                    "programs without a sandbox can reach any host, and privacy is {:?}",
+                    task.privacy.word()
+                ),
+                remedy: "leave `sandbox = \"none\"` out, or choose privacy = \"standard\"".into(),
+            });
+        }
+        match Sandbox::of(task, &self.cages, reach) {
+            Sandbox::Off => Ok(()),
+            Sandbox::Caged { missing: Missing::Refuse, .. } => {
+                self.cages.cage().await.map(drop).map_err(missing)
+            }
+            sandbox @ Sandbox::Caged { missing: Missing::RunWithout, .. } => {
+                sandbox.confinement().await.map(drop).map_err(missing)
+            }
+        }
+    }
+
+    /// The folder a run works in; a copy is made once, whole or not at all.
+    async fn workspace(&self, run: &Run) -> Result<Workspace, EngineError> {
+        let given = Path::new(&run.task.workspace.path);
+        let opened = match (run.task.workspace.mode, &self.home) {
+            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy, None) => Workspace::open(given)?,
+            (WorkspaceMode::Copy, Some(home)) => {
+                let copy = home.join("workspaces").join(run.id.as_str());
+                copy_tree(given, &copy).await?;
+                Workspace::open(&copy)?
+            }
+        };
+        let is_narrow =
+            run.task.agent.as_ref().is_some_and(|agent| !agent.capabilities.has_whole_workspace());
+        Ok(if is_narrow { opened.without_links()? } else { opened })
+    }
+
+    /// What a run is worked on with, and the servers it must let go afterwards.
+    pub(super) async fn hands(&self, run: &Run, epoch: u64) -> Result<(Hands, Connections), EngineError> {
+        let secrets = secrets(&run.task).await?;
+        let reach = reach_of(&run.task)?;
+        let sandbox = Sandbox::of(&run.task, &self.cages, &reach);
+        let programs = match runs_programs(&run.task).then(|| sandbox.clone()) {
+            // What cannot be said now is said by the first program, which does not run.
+            Some(sandbox) => sandbox.confinement().await.ok(),
+            None => None,
+        };
+        let workspace = self.workspace(run).await?;
+        let mut registry = Registry::as_submitted(&run.task.tools, &self.tools, &run.tools)?;
+        let model = self.models.open(&run.task)?;
+        let servers = self.servers(workspace.root(), sandbox.clone(), &reach);
+        let connections = Connections::open(&run.task, servers.as_ref()).await?;
+        if let Err(error) = connections.add_to(&mut registry, &run.task, Some(&run.tools)) {
+            connections.close().await;
+            return Err(error);
+        }
+        let hands = Hands {
+            run: run.id.clone(),
+            epoch,
+            store: self.store.clone(),
+            model,
+            registry: Arc::new(registry),
+            judge: Arc::new(Judge::new(run.task.clone(), secrets.clone())),
+            secrets,
+            workspace,
+            sandbox,
+            reach,
+            programs,
+            results: self.home.as_ref().map(|home| home.join("results")),
+            texts: Texts::new(self.store.clone()),
+            clock: self.clock.clone(),
+            hub: self.hub.clone(),
+        };
+        Ok((hands, connections))
+    }
+
+    /// The servers of a task, where this engine has a home for approvals.
+    fn servers(&self, folder: &Path, sandbox: Sandbox, reach: &Reach) -> Option<Servers> {
+        self.home.as_ref().map(|home| servers::of(home, folder, sandbox, reach))
+    }
+
+    /// The tools a new run gets: those the task names, and those of the agent's servers.
+    pub(super) async fn tools_of(&self, task: &Task) -> Result<Vec<ToolSpec>, EngineError> {
+        let mut registry = Registry::with_own(&task.tools, &self.tools)?;
+        let reach = reach_of(task)?;
+        let sandbox = Sandbox::of(task, &self.cages, &reach);
+        let servers = self.servers(Path::new(&task.workspace.path), sandbox.clone(), &reach);
+        let connections = Connections::open(task, servers.as_ref()).await?;
+        let added = connections.add_to(&mut registry, task, None);
+        connections.close().await;
+        sandbox.close().await;
+        added.map(|()| registry.specs())
+    }
+}
+
+/// The secrets of a task's agent, read now.
+pub(super) async fn secrets(task: &Task) -> Result<Secrets, EngineError> {
+    let Some(agent) = &task.agent else { return Ok(Secrets::default()) };
+    let places = agent.secrets.clone();
+    let read = tokio::task::spawn_blocking(move || Secrets::read(&places)).await;
+    let read = read.map_err(|_| EngineError::Task {
+        what: "the agent's secrets could not be read".into(),
+        remedy: "try again".into(),
+    })?;
+    read.map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy })
+}
+
+/// What a task may reach, or what is wrong with how it says so.
+pub(crate) fn reach_of(task: &Task) -> Result<Reach, EngineError> {
+    Reach::of(task)
+        .map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy().to_string() })
+}
