@@ -17,7 +17,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   kill [ARG…]   SIGKILL for the real program, resume, proof (--count N, --seed S)
   sim [ARG…]    the engine in simulated worlds (--seeds N, --seed S), or with --bugs in it
   hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR
-  mutants [ARG…] breaks core::guard in small ways; a test must notice (--shard K/N, --tests NAME, FILE…)
+  mutants [ARG…] breaks core::guard, or FILE…, in small ways; a test must notice
+                (--shard K/N, --tests PACKAGE[::TARGET[::PART]], --anew)
   bench [ARG…]  what Bowline costs, against the bare disk and a peer (--quick: half a minute)";
 
 fn main() -> ExitCode {
