@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::mutants::scratch::Scratch;
+use crate::mutants::trial::Measured;
 
 /// What came of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub(super) struct Kept {
     outcomes: BTreeMap<String, Outcome>,
     /// The test that noticed, by name without the line: a guess, on other code too.
     noticed_by: BTreeMap<String, String>,
+    /// What was measured of the tests, and a number of the build it was measured on.
+    #[serde(default)]
+    measured: Option<(u64, Measured)>,
     #[serde(skip)]
     path: PathBuf,
 }
@@ -51,6 +55,9 @@ impl Kept {
             kept.forget();
         } else if kept.tests != scratch.tests {
             kept.outcomes.retain(|_, outcome| *outcome != Outcome::Survived);
+        }
+        if kept.tests != scratch.tests {
+            kept.measured = None;
         }
         (kept.code, kept.tests) = (scratch.code, scratch.tests);
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -76,6 +83,14 @@ impl Kept {
 
     pub(super) fn set_guess(&mut self, key: String, test: String) {
         self.noticed_by.insert(key, test);
+    }
+
+    pub(super) fn measured(&self, build: u64) -> Option<&Measured> {
+        self.measured.as_ref().filter(|(of, _)| *of == build).map(|(_, measured)| measured)
+    }
+
+    pub(super) fn set_measured(&mut self, build: u64, measured: Measured) {
+        self.measured = Some((build, measured));
     }
 
     /// Writes it whole, or leaves the old one.

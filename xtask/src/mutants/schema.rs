@@ -7,6 +7,7 @@
 //! change is left for a build of its own, never dropped.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use anyhow::{Context, Result};
@@ -79,6 +80,13 @@ pub(super) struct Schema {
 }
 
 impl Schema {
+    /// A number of this text after others.
+    pub(super) fn hash_after(&self, before: u64) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (before, &self.text).hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// The number of the first function of the next text.
     pub(super) fn next_function(&self, first: u32) -> u32 {
         self.function_of.values().max().map_or(first, |last| last.saturating_add(1))

@@ -17,6 +17,10 @@ use crate::mutants::trial::{Bench, Ended, Test};
 
 /// Builds that may fail before the compiler is said to go in circles.
 const ROUNDS_MAX: usize = 40;
+/// Fewer open changes than this part of all are built alone.
+const FEW: usize = 10;
+/// An odd number whose multiples lie far apart.
+const SCATTER: u32 = 2_654_435_769;
 /// After how many changes outcomes are written.
 const SAVE_EVERY: usize = 20;
 
@@ -61,6 +65,8 @@ struct Combined {
     /// The function each change lies in, if one is there to be reached.
     function_of: BTreeMap<u32, u32>,
     alone: BTreeSet<u32>,
+    /// A number of what was built.
+    text: u64,
 }
 
 impl Session<'_> {
@@ -93,13 +99,13 @@ impl Session<'_> {
 
     fn judge(&mut self, open: &[u32]) -> Result<()> {
         eprintln!("{}: building {} changes into one copy", self.package.name, open.len());
-        let combined = self.combine(open)?;
-        let counts = |program: &Program, test: &str| self.asked.counts(&self.package.name, program, test);
-        let bench = Bench::measure(combined.programs, &self.scratch.kept, counts)?;
-        eprintln!("{}: {} tests pass without a change", self.package.name, bench.tests.len());
+        let combined = self.combine(self.together(open))?;
+        let bench = self.measure(&combined)?;
+        eprintln!("{}: {} tests pass without a change", self.package.name, bench.measured.tests.len());
         canary(&bench)?;
         let mut open: Vec<u32> = open.iter().copied().filter(|number| self.is_open(*number)).collect();
-        open.sort_by_key(|number| combined.alone.contains(number));
+        // Scattered, so that what an interrupted run has done is a sample of all files.
+        open.sort_by_key(|number| (combined.alone.contains(number), number.wrapping_mul(SCATTER)));
         for (done, number) in open.iter().copied().enumerate() {
             let function = combined.function_of.get(&number).copied();
             let outcome = if combined.alone.contains(&number) {
@@ -116,9 +122,30 @@ impl Session<'_> {
         self.kept.save()
     }
 
+    /// What is built together: all that may compile, so that a run that goes on needs no
+    /// other build, unless few are left.
+    fn together(&self, open: &[u32]) -> BTreeSet<u32> {
+        if open.len() < self.mutants.len() / FEW {
+            return open.iter().copied().collect();
+        }
+        self.numbers().filter(|number| self.outcome(*number) != Outcome::Unviable).collect()
+    }
+
+    /// What the tests reach and take, as an earlier run has found on the same build.
+    fn measure(&mut self, combined: &Combined) -> Result<Bench> {
+        let counts = |program: &Program, test: &str| self.asked.counts(&self.package.name, program, test);
+        let programs = combined.programs.clone();
+        if let Some(measured) = self.kept.measured(combined.text) {
+            return Ok(Bench::again(programs, measured.clone()));
+        }
+        let bench = Bench::measure(programs, &self.scratch.kept, counts)?;
+        self.kept.set_measured(combined.text, bench.measured.clone());
+        self.kept.save()?;
+        Ok(bench)
+    }
+
     /// Builds all of these changes at once; what does not compile is left out and noted.
-    fn combine(&mut self, open: &[u32]) -> Result<Combined> {
-        let mut numbers: BTreeSet<u32> = open.iter().copied().collect();
+    fn combine(&mut self, mut numbers: BTreeSet<u32>) -> Result<Combined> {
         let mut alone = BTreeSet::new();
         for _ in 0..ROUNDS_MAX {
             let schemas = self.write(&numbers)?;
@@ -127,7 +154,8 @@ impl Session<'_> {
                 Built::Programs(programs) => {
                     let function_of =
                         schemas.values().flat_map(|schema| schema.function_of.clone()).collect();
-                    return Ok(Combined { programs, function_of, alone });
+                    let text = schemas.values().fold(0, |hash, schema| schema.hash_after(hash));
+                    return Ok(Combined { programs, function_of, alone, text });
                 }
                 Built::Errors(errors) => {
                     let blame = blame(&schemas, &errors)?;
@@ -201,7 +229,7 @@ impl Session<'_> {
         let key = self.key(number)?;
         let guess = self.kept.guess(&key).map(str::to_owned);
         let reaching = |test: &&Test| function.is_none_or(|function| test.reaches.contains(&function));
-        let mut tests: Vec<&Test> = bench.tests.iter().filter(reaching).collect();
+        let mut tests: Vec<&Test> = bench.measured.tests.iter().filter(reaching).collect();
         let module = module(&self.mutant(number)?.file);
         tests.sort_by_key(|test| {
             (guess.as_deref() != Some(test.name.as_str()), Reverse(nearness(&module, &test.name)), test.time)
@@ -248,7 +276,8 @@ fn nearness(module: &[String], test: &str) -> usize {
 
 /// Shows that the switch is live: the canary must be noticed wherever a function is reached.
 fn canary(bench: &Bench) -> Result<()> {
-    let Some(test) = bench.tests.iter().filter(|test| !test.reaches.is_empty()).min_by_key(|test| test.time)
+    let Some(test) =
+        bench.measured.tests.iter().filter(|test| !test.reaches.is_empty()).min_by_key(|test| test.time)
     else {
         bail!("no test reaches a function that is changed");
     };

@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 
 use crate::mutants::build::Program;
 use crate::mutants::schema::{CHOICE, HASTE, REACHED};
@@ -29,7 +30,7 @@ const MEMORY_KIB_MAX: u64 = 8 << 20;
 const GLANCE: Duration = Duration::from_millis(2);
 
 /// A test of one of the programs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Test {
     /// The index of its program.
     pub(super) program: usize,
@@ -52,6 +53,12 @@ pub(super) enum Ended {
 #[derive(Debug)]
 pub(super) struct Bench {
     programs: Vec<Program>,
+    pub(super) measured: Measured,
+}
+
+/// What is known of programs and their tests.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Measured {
     /// Whether a program may end at its first panic: none of its tests needs one.
     is_hasty: Vec<bool>,
     pub(super) tests: Vec<Test>,
@@ -64,7 +71,7 @@ impl Bench {
         folder: &Path,
         counts: impl Fn(&Program, &str) -> bool,
     ) -> Result<Self> {
-        let mut bench = Self { is_hasty: vec![false; programs.len()], programs, tests: Vec::new() };
+        let mut bench = Self { programs, measured: Measured::default() };
         let reached = folder.join("reached");
         for (index, program) in bench.programs.iter().enumerate() {
             for name in names(program)?.into_iter().filter(|name| counts(program, name)) {
@@ -76,14 +83,15 @@ impl Bench {
                 }
                 let lines = std::fs::read_to_string(&reached).unwrap_or_default();
                 let reaches = lines.lines().filter_map(|line| line.parse().ok()).collect();
-                bench.tests.push(Test { program: index, name, time: time_used(&said), reaches });
+                bench.measured.tests.push(Test { program: index, name, time: time_used(&said), reaches });
             }
         }
-        if bench.tests.is_empty() {
+        if bench.measured.tests.is_empty() {
             bail!("no test counts; --tests takes PACKAGE, PACKAGE::TARGET or PACKAGE::TARGET::PART");
         }
-        bench.is_hasty = vec![true; bench.programs.len()];
-        bench.is_hasty = (0..bench.programs.len()).map(|index| bench.passes(index)).collect::<Result<_>>()?;
+        bench.measured.is_hasty = vec![true; bench.programs.len()];
+        bench.measured.is_hasty =
+            (0..bench.programs.len()).map(|index| bench.passes(index)).collect::<Result<_>>()?;
         Ok(bench)
     }
 
@@ -93,11 +101,16 @@ impl Bench {
             let anew = built.iter().find(|new| (&new.package, &new.target) == (&old.package, &old.target));
             anew.unwrap_or(old).clone()
         });
-        Self { programs: programs.collect(), is_hasty: self.is_hasty.clone(), tests: self.tests.clone() }
+        Self { programs: programs.collect(), measured: self.measured.clone() }
+    }
+
+    /// Programs of which everything is known.
+    pub(super) fn again(programs: Vec<Program>, measured: Measured) -> Self {
+        Self { programs, measured }
     }
 
     fn passes(&self, index: usize) -> Result<bool> {
-        let tests: Vec<&Test> = self.tests.iter().filter(|test| test.program == index).collect();
+        let tests: Vec<&Test> = self.measured.tests.iter().filter(|test| test.program == index).collect();
         Ok(tests.is_empty() || self.run(index, &tests, 0)?.0 == Ended::Passed)
     }
 
@@ -115,7 +128,7 @@ impl Bench {
         let seconds = (time * PATIENCE).max(LIMIT_MIN).as_secs() + 1;
         let mut command = command(program, &names, &format!("ulimit -t {seconds}; exec \"$@\""));
         command.env(CHOICE, change.to_string());
-        if self.is_hasty.get(index).copied().unwrap_or_default() {
+        if self.measured.is_hasty.get(index).copied().unwrap_or_default() {
             command.env(HASTE, "1");
         }
         let (ended, said) = wait(&mut command)?;
