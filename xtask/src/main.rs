@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{ci, hostile, kill, layers, licences, mutants, sim, tidy};
+use xtask::{ci, fuzz, hostile, kill, layers, licences, mutants, sim, tidy};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -19,6 +19,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR
   mutants [ARG…] breaks core::guard, or FILE…, in small ways; a test must notice
                 (--shard K/N, --tests PACKAGE[::TARGET[::PART]], --anew)
+  fuzz [ARG…]   inputs nobody thought of: no target panics, no promise breaks
+                (--seconds N, --seed S, --input FILE, TARGET…)
   bench [ARG…]  what Bowline costs, against the bare disk and a peer (--quick: half a minute)";
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ("sim", words) => sim::run(&root, words).map(|()| true),
         ("hostile", [folder]) => hostile::run(&root, folder).map(|()| true),
         ("mutants", words) => mutants::run(&root, words).map(|()| true),
+        ("fuzz", words) => fuzz::run(&root, words).map(|()| true),
         ("bench", args) => xtask::bench::run(&root, args).map(|()| true),
         _ => Ok(false),
     });
