@@ -258,6 +258,49 @@ fn stems_join_forms_of_one_word() {
 }
 
 #[test]
+fn irregular_forms_have_the_stem_of_their_word() {
+    let rows = [
+        ("bought", "buy"),
+        ("broke", "break"),
+        ("broken", "break"),
+        ("built", "build"),
+        ("chose", "choose"),
+        ("chosen", "choose"),
+        ("children", "child"),
+        ("fallen", "fall"),
+        ("fell", "fall"),
+        ("felt", "feel"),
+        ("found", "find"),
+        ("grew", "grow"),
+        ("held", "hold"),
+        ("hidden", "hide"),
+        ("indices", "index"),
+        ("kept", "keep"),
+        ("led", "lead"),
+        ("left", "leave"),
+        ("lost", "lose"),
+        ("meant", "mean"),
+        ("mice", "mouse"),
+        ("paid", "pay"),
+        ("ran", "run"),
+        ("said", "say"),
+        ("sent", "send"),
+        ("sold", "sell"),
+        ("spent", "spend"),
+        ("spoken", "speak"),
+        ("thought", "think"),
+        ("thrown", "throw"),
+        ("told", "tell"),
+        ("written", "write"),
+        ("wrote", "write"),
+    ];
+    let stem = |word: &str| stem::stem(word.to_owned(), Language::English);
+    for (form, word) in rows {
+        assert_eq!(stem(form), stem(word), "{form}");
+    }
+}
+
+#[test]
 fn languages_are_told_apart() {
     let rows = [
         ("Why does the test fail on the second run?", Language::English),

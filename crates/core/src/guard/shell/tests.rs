@@ -379,7 +379,11 @@ fn quotes_and_escapes_are_read_as_the_shell_reads_them() {
         Effect::Read,
         Change::Never,
     );
-    check(&["r\\m x", "\"r\\\nm\" x", "r\\\nm x", "'rm' x", "\"rm\" x"], Effect::Write, Change::Surely);
+    check(
+        &["\\rm x", "r\\m x", "\"r\\\nm\" x", "r\\\nm x", "'rm' x", "\"rm\" x"],
+        Effect::Write,
+        Change::Surely,
+    );
     check(&["echo $(echo ')' ; rm x)", "echo `rm x`", "cat <(rm x)"], Effect::Write, Change::Surely);
     check(&["echo 'open", "echo $(ls", "echo `ls", "echo $((1"], Effect::Exec, Change::Perhaps);
 }
