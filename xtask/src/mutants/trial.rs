@@ -126,7 +126,7 @@ impl Bench {
         let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
         let time: Duration = tests.iter().map(|test| test.time).sum();
         let seconds = (time * PATIENCE).max(LIMIT_MIN).as_secs() + 1;
-        let mut command = command(program, &names, &format!("ulimit -t {seconds}; exec \"$@\""));
+        let mut command = command(program, &names, &format!("ulimit -S -t {seconds}; exec \"$@\""));
         command.env(CHOICE, change.to_string());
         if self.measured.is_hasty.get(index).copied().unwrap_or_default() {
             command.env(HASTE, "1");
