@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{ci, hostile, kill, layers, licences, mcp, mutants, sim, tidy};
+use xtask::{ci, fuzz, hostile, kill, layers, licences, mcp, mutants, sim, tidy};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -18,7 +18,10 @@ const USAGE: &str = "usage: cargo xtask <command>
   sim [ARG…]    the engine in simulated worlds (--seeds N, --seed S), or with --bugs in it
   hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR (--rounds N of its races)
   mcp DIR       real MCP servers and the conformance suite, installed into DIR
-  mutants [ARG…] breaks core::guard in small ways; a test must notice (--shard K/N, --tests NAME, FILE…)
+  mutants [ARG…] breaks core::guard, or FILE…, in small ways; a test must notice
+                (--shard K/N, --tests PACKAGE[::TARGET[::PART]], --anew)
+  fuzz [ARG…]   inputs nobody thought of: no target panics, no promise breaks
+                (--seconds N, --seed S, --input FILE, TARGET…)
   bench [ARG…]  what Bowline costs, against the bare disk and a peer (--quick: half a minute)";
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         ("hostile", [folder, options @ ..]) => hostile::run(&root, folder, options).map(|()| true),
         ("mcp", [folder]) => mcp::run(&root, folder).map(|()| true),
         ("mutants", words) => mutants::run(&root, words).map(|()| true),
+        ("fuzz", words) => fuzz::run(&root, words).map(|()| true),
         ("bench", args) => xtask::bench::run(&root, args).map(|()| true),
         _ => Ok(false),
     });

@@ -28,6 +28,26 @@ pub struct Package {
     pub manifest_path: String,
     /// What it declares to depend on.
     pub dependencies: Vec<Dependency>,
+    /// What is built from it.
+    #[serde(default)]
+    pub targets: Vec<Target>,
+}
+
+/// A library, program or test of a package.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Target {
+    /// `lib`, `bin`, `test`, …
+    pub kind: Vec<String>,
+    /// Its first file, absolute.
+    pub src_path: String,
+}
+
+impl Target {
+    /// True for what is shipped, false for tests, examples and the like.
+    #[must_use]
+    pub fn is_shipped(&self) -> bool {
+        self.kind.iter().any(|kind| kind == "lib" || kind == "bin")
+    }
 }
 
 /// One declared dependency.

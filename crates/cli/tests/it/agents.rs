@@ -167,7 +167,10 @@ fn the_published_schema_accepts_what_the_reader_accepts_and_refuses_what_it_refu
         ("sandbox", json!("none")),
         ("sandbox", json!({ "read": ["a"] })),
         ("limits", json!({ "steps": "unlimited", "cost_usd": 0.5 })),
-        ("capabilities", json!({ "mcp": ["git.*"], "inference": true, "spawn": 1, "shell": ["*"] })),
+        (
+            "capabilities",
+            json!({ "mcp": ["git.*"], "inference": true, "spawn": 1, "shell": ["*"], "file_read": ["."] }),
+        ),
         ("tool", json!([{ "name": "t", "command": ["a"], "description": "d", "schema": {} }])),
     ] {
         agree(&with(key, value), true);

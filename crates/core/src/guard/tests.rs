@@ -164,3 +164,184 @@ proptest::proptest! {
         _ = error_signature(&text, failed);
     }
 }
+
+#[test]
+fn what_varies_from_run_to_run_is_taken_out_and_nothing_else() {
+    for (text, expected) in [
+        ("at 12:00:01 done", "at <t> done"),
+        ("9:05:07,123 x", "<t> x"),
+        ("1:02:03.", "<t>."),
+        ("12:30 1:2:3 12:30:4", "12:30 1:2:3 12:30:4"),
+        ("2026-03-01T12:30:45.123Z x", "<ts> x"),
+        ("2026-03-01 12:30:45+01:00 x", "<ts> x"),
+        ("2026-03-01 12:30:45-0500 x", "<ts> x"),
+        ("2026-03-01 12:30:45+01 x", "<ts>+01 x"),
+        ("2026-03-01 12:30:45*01:00", "<ts>*01:00"),
+        ("2026-03-01 x 2026-03-01_12:30:45", "2026-03-01 x 2026-03-01_12:30:45"),
+        ("20260-03-01 12:30:45", "20260-03-01 <t>"),
+        ("took 12.5ms.", "took <dur>."),
+        ("1,5 s", "<dur>"),
+        ("3 seconds ago, 3 secondsx", "<dur> ago, 3 secondsx"),
+        ("10µs 10us 10ns 4s", "<dur> <dur> <dur> <dur>"),
+        ("2 minutes 7 m 5.s 6  s", "<dur> 7 m 5.s 6  s"),
+        ("0x7ffd12ab z 0xg 1x2", "0x z 0xg 1x2"),
+        ("pid 4711 PID=[(4711 Pid#7", "pid <pid> PID=[(<pid> Pid#<pid>"),
+        ("pid    4711", "pid    <pid>"),
+        ("pid     4711 pid4711 pie 4711", "pid     4711 pid4711 pie 4711"),
+        ("pid 5s", "pid <dur>"),
+        ("/tmp/a-b.c+d@e%f~g/h x", "/tmp/x x"),
+        ("/var/folders/ab/T, /var/tmp/q", "/tmp/x, /tmp/x"),
+        ("/tmpx /var/log a/b", "/tmpx /var/log a/b"),
+        ("é5s x5s _5s", "é5s x5s _5s"),
+        ("7 items, 8,000 more, 99%", "7 items, 8,000 more, 99%"),
+    ] {
+        assert_eq!(normalised(text), expected, "{text}");
+        assert_eq!(normalise::digest(text), normalise::digest(expected), "{text}");
+    }
+}
+
+#[test]
+fn an_output_that_is_only_wrapping_is_blank() {
+    let blank = [
+        "",
+        "  \n ",
+        "[]",
+        "{}",
+        "null",
+        "None",
+        "\"\"",
+        "''",
+        "()",
+        "[The command ended with exit code 0.]",
+        "[no output]",
+        "[Python Interpreter: x]",
+        "<returncode>0</returncode>",
+        "<a>1</a><b>23</b>",
+        "(no output)",
+        "No output",
+        "no output",
+        "Your command ran and did not produce any output.",
+        "[]\n\n{}\n",
+    ];
+    for text in blank {
+        assert!(normalise::is_blank(text), "{text:?}");
+    }
+    let telling = [
+        "x",
+        "[1, 2]",
+        "[exit code 0",
+        "exit code 0]",
+        "exit code 0",
+        "<b>text</b>",
+        "<b>1",
+        "1</b>",
+        "0",
+        "no output yet",
+        "[] x",
+        "[Python: x]",
+        "did not produce any output. Or did it?",
+        "[]\nx",
+    ];
+    for text in telling {
+        assert!(!normalise::is_blank(text), "{text:?}");
+    }
+    let longest = "[]\n".repeat(170) + "{}";
+    assert_eq!(longest.len(), 512);
+    assert!(normalise::is_blank(&longest));
+    assert!(!normalise::is_blank(&("[]\n".repeat(170) + "\n{}")));
+}
+
+#[test]
+fn an_error_keeps_its_name_when_numbers_paths_and_quoted_words_change() {
+    let name = |text: &str| error_signature(text, true);
+    let same = [
+        ("error: file 'a b' line 3", "error: file 'zz' line 44"),
+        ("error: no such file: /a/b.c", "error: no such file: /x"),
+        ("error at 0x12af, code 7", "error at 0x9, code 812"),
+        ("Error: `x` is \"y\"", "Error: `other` is \"words\""),
+        ("ERROR: error: bad", "error: bad"),
+        ("one\nfatal: two\nthree", "other\nfatal: two"),
+        ("\n\n  first line\nsecond", "first line"),
+        ("x\nValueError: bad\n", "y z\nValueError: bad"),
+        ("pkg.errors.OopsError: a", "pkg.errors.OopsError: a\nat the end"),
+    ];
+    for (one, other) in same {
+        assert_eq!(name(one), name(other), "{one:?} {other:?}");
+        assert!(name(one).is_some());
+    }
+    let apart = [
+        ("error: bad", "error: worse"),
+        ("error: don't", "error: do"),
+        ("error: /a, b", "error: /a, c"),
+        ("error: 'a' b", "error: 'a' c"),
+        ("error: 12 b", "error: 12 c"),
+        ("ValueError: a", "TypeError: a"),
+    ];
+    for (one, other) in apart {
+        assert_ne!(name(one), name(other), "{one:?} {other:?}");
+    }
+    assert_eq!((name(""), name(" \n ")), (None, None));
+    assert_eq!(error_signature("error: bad", false), None, "the tool says it went well");
+    assert!(error_signature("done\nValueError: bad", false).is_some(), "a pipe hid the exit status");
+    for no_exception in
+        ["valueError: x", "Value-Error: x", "ValueErrors: x", " ValueError: x", "Error-Value: x"]
+    {
+        assert_eq!(error_signature(no_exception, false), None, "{no_exception}");
+    }
+    let long = |end: &str| format!("error {}{end}", "x".repeat(234));
+    assert_eq!(name(&long("a")), name(&long("b")), "only the beginning of a line counts");
+    assert_ne!(name(&long("a")[1..]), name(&long("b")[1..]));
+}
+
+#[test]
+fn an_output_that_opens_with_a_failure_looks_failed() {
+    for text in [
+        "error: x",
+        "  ERROR",
+        "Traceback (most",
+        "exception",
+        "Fatal",
+        "failed",
+        "Invalid x",
+        "a\nKeyError: 1",
+    ] {
+        assert!(signature::looks_failed(text), "{text}");
+    }
+    for text in ["", "no error", "ok\nerror: x", "terror", "0 failed"] {
+        assert!(!signature::looks_failed(text), "{text}");
+    }
+}
+
+#[test]
+fn arguments_given_as_words_stay_words() {
+    assert_eq!(effect("run", r#"{"cmd":["ls","a;rm b"]}"#), Effect::Read);
+    assert_eq!(effect("run", r#"{"cmd":["sh","-c","rm 'x'"]}"#), Effect::Write);
+    assert_eq!(effect("run", r#"{"cmd":["ls","it's"]}"#), Effect::Read);
+    assert_eq!(effect("run", r#"{"cmd":["","rm","x"]}"#), Effect::Exec, "an empty word is a word");
+    assert_eq!(effect("run", r#"{"argv":["rm","x"]}"#), Effect::Write);
+    assert_eq!(effect("run", r#"{"cmd":["rm",1]}"#), Effect::Exec);
+}
+
+#[test]
+fn a_call_whose_arguments_are_kept_elsewhere_is_guessed_by_nothing() {
+    let args = Digest::of(b"args");
+    let kept = CallTrace::of_kept("delete_everything", args, None);
+    assert_eq!((kept.effect, kept.change, kept.target), (Effect::Exec, Effect::Exec.change(), None));
+    assert_eq!(CallTrace::of_kept("delete_everything", args, Some(Effect::Read)).effect, Effect::Read);
+    assert_ne!(kept.key, CallTrace::of_kept("delete_everything", Digest::of(b"other"), None).key);
+    assert_ne!(kept.key, CallTrace::of("delete_everything", "", None).key);
+}
+
+#[test]
+fn a_reply_without_words_has_no_opening_and_no_sketch() {
+    let empty = ReplyTrace::of(" \n", 2, true);
+    assert_eq!((empty.opening, empty.words, empty.calls, empty.truncated), (None, None, 2, true));
+    let numbers = ReplyTrace::of("42!", 0, false);
+    assert!(numbers.opening.is_none() && numbers.words.is_some());
+    let spoken = |text: &str| ReplyTrace::of(text, 0, false).opening;
+    assert_eq!(spoken("Now I LOOK, 2 files"), spoken("now i look  files"));
+    assert_ne!(spoken("Now I look"), spoken("Now I wait"));
+    let long = "a".repeat(60);
+    assert_eq!(spoken(&format!("{long}b")), spoken(&format!("{long}c")));
+    assert_ne!(spoken(&format!("{}b", &long[1..])), spoken(&format!("{}c", &long[1..])));
+}

@@ -3,6 +3,26 @@
 use super::problem::{Problems, shown_key};
 use super::{guard, limits, network, suggest};
 
+/// The keys at the top of an agent manifest.
+const MANIFEST: [&str; 16] = [
+    "name",
+    "version",
+    "description",
+    "extends",
+    "model",
+    "instructions",
+    "privacy",
+    "tools",
+    "tool",
+    "mcp",
+    "capabilities",
+    "gates",
+    "secrets",
+    "sandbox",
+    "limits",
+    "guard",
+];
+
 /// A table of the task file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
@@ -110,24 +130,7 @@ impl Section {
             Self::Plan => &["id", "goal", "after"],
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
-            Self::Manifest => &[
-                "name",
-                "version",
-                "description",
-                "extends",
-                "model",
-                "instructions",
-                "privacy",
-                "tools",
-                "tool",
-                "mcp",
-                "capabilities",
-                "gates",
-                "secrets",
-                "sandbox",
-                "limits",
-                "guard",
-            ],
+            Self::Manifest => &MANIFEST,
             Self::Capabilities => {
                 &["file_read", "file_write", "shell", "network", "mcp", "inference", "spawn"]
             }

@@ -95,6 +95,21 @@ fn what_is_no_log_probability_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn a_quote_after_the_end_of_a_sentence_still_lets_the_next_one_begin() {
+    let spoken = [("x", 0.9), (" end", 0.9), (".", 0.9), ("\"", 0.9), (" Word", 0.05)];
+    assert_eq!(found(&spoken), [""; 0], "the first word of a sentence is often unsure");
+    assert_eq!(found(&[("x", 0.9), (" end", 0.9), ("\"", 0.9), (" Word", 0.05)]), ["Word"]);
+}
+
+#[test]
+fn a_certain_token_may_be_above_certainty_by_rounding_and_no_more() {
+    let mut confidence = Confidence::new(Settings::default()).unwrap();
+    assert_eq!(confidence.record("x", Some(ROUNDING)), Ok(()));
+    assert!(confidence.record("x", Some(ROUNDING * 1.01)).is_err());
+    assert_eq!(confidence.dropped(), 0, "nothing was kept, so nothing fell out");
+}
+
+#[test]
 fn only_the_least_sure_spans_are_kept_and_the_rest_is_counted() {
     let mut confidence = Confidence::new(Settings { spans_max: 2, ..Settings::default() }).unwrap();
     for probability in [0.1, 0.05, 0.12, 0.02] {

@@ -7,6 +7,9 @@ use super::*;
 
 const CASES: &str = include_str!("../../../../../fixtures/guard/corrections.jsonl");
 
+/// What came of each case when the published figures were measured.
+const RECORDED: &str = include_str!("../../../../../fixtures/guard/corrections_recorded.jsonl");
+
 #[derive(Deserialize)]
 struct Case {
     id: String,
@@ -65,6 +68,22 @@ fn labelled_corrections_are_found_and_little_else() {
         assert!(right * 100 >= found * 90, "{part} precision: {right} of {found}");
         assert!(right * 100 >= labelled * 85, "{part} recall: {right} of {labelled}");
     }
+}
+
+/// With all that is kept of it: the figures are published, and a change of theirs must be meant.
+#[test]
+fn every_case_comes_out_as_it_was_recorded() {
+    let heard = CASES.lines().map(|line| {
+        let case: Case = serde_json::from_str(line).unwrap();
+        let mut corrections = said(&case.earlier.iter().map(String::as_str).collect::<Vec<_>>());
+        let remark = word(corrections.record_message(&case.message));
+        serde_json::json!({"id": case.id, "remark": remark, "kept": corrections}).to_string()
+    });
+    let now: Vec<String> = heard.collect();
+    for (now, recorded) in now.iter().zip(RECORDED.lines()) {
+        assert_eq!(now, recorded);
+    }
+    assert_eq!(now.len(), RECORDED.lines().count());
 }
 
 #[test]
@@ -150,6 +169,85 @@ fn the_prelude_keeps_to_its_length_and_cannot_break_out_of_its_quotes() {
     assert!(prelude.len() <= 200);
     assert_eq!(prelude.lines().count(), prelude.matches("- 3 times: \"").count() + 1);
     assert_eq!(prelude.matches('"').count() % 2, 0);
+}
+
+#[test]
+fn a_prelude_that_fits_to_the_byte_is_whole_and_one_byte_less_leaves_its_last_line_out() {
+    let with = |prelude_bytes_max: usize| {
+        let mut corrections = Corrections::new(Settings { prelude_bytes_max, ..Settings::default() });
+        (0..3).for_each(|_| corrections.record_correction("dates are ISO"));
+        (0..4).for_each(|_| corrections.record_correction("invoices go to customers"));
+        corrections.prelude().unwrap_or_default()
+    };
+    let whole = with(2048);
+    assert_eq!(whole.lines().count(), 3);
+    assert_eq!(with(whole.len()), whole);
+    assert_eq!(with(whole.len() - 1).lines().count(), 2);
+}
+
+#[test]
+fn a_kind_learns_the_terms_of_its_corrections_each_once_and_keeps_its_latest_words() {
+    let mut corrections = Corrections::default();
+    for text in ["tabs", "tabs spaces", "spaces indentation", "indentation columns", "columns tabs"] {
+        corrections.record_correction(text);
+    }
+    let patterns = corrections.patterns();
+    assert_eq!(patterns.len(), 1, "each shares half of its terms with what is known");
+    let terms = patterns[0].terms.iter().collect::<std::collections::BTreeSet<_>>();
+    assert_eq!((terms.len(), patterns[0].terms.len()), (4, 4), "{patterns:?}");
+    let latest = ["spaces indentation", "indentation columns", "columns tabs"].map(Box::from);
+    assert_eq!(patterns[0].examples, latest);
+    let words: Vec<String> = (0..40).map(subject).collect();
+    for pair in words.windows(2) {
+        corrections.record_correction(&pair.join(" "));
+    }
+    let most = corrections.kinds.iter().map(|kind| kind.topic.telling.len()).max();
+    assert_eq!(most, Some(topic::TERMS_MAX), "a chain of forty is longer than a kind");
+    assert_eq!(corrections.check_bounds(), Ok(()));
+}
+
+#[test]
+fn corrections_that_share_nothing_or_little_are_not_one_kind() {
+    let mut corrections = Corrections::new(Settings { same_kind: 0.0, ..Settings::default() });
+    corrections.record_correction("tabs");
+    corrections.record_correction("invoices");
+    assert_eq!(corrections.kinds.len(), 2, "nothing in common is no kind, however little is asked for");
+    let mut corrections = Corrections::default();
+    corrections.record_correction("tabs indentation columns margins");
+    corrections.record_correction("tabs invoices customers payments");
+    assert_eq!(corrections.kinds.len(), 2, "a quarter in common is not half");
+}
+
+/// A word unlike that of every other number.
+fn subject(at: usize) -> String {
+    let letter = |at: usize| char::from(b"bcdfghkl"[at % 8]);
+    format!("{}{}zebra", letter(at / 8), letter(at))
+}
+
+#[test]
+fn the_least_corrected_kind_makes_room_for_a_new_one() {
+    let mut corrections = Corrections::default();
+    for at in 0..KINDS_MAX {
+        (0..if at == 5 { 1 } else { 2 }).for_each(|_| corrections.record_correction(&subject(at)));
+    }
+    let words = |corrections: &Corrections| {
+        corrections.kinds.iter().map(|kind| kind.examples[0].to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(words(&corrections).len(), KINDS_MAX);
+    corrections.record_correction("something entirely different");
+    let mut left: Vec<String> = (0..KINDS_MAX).filter(|at| *at != 5).map(subject).collect();
+    left.push("something entirely different".into());
+    assert_eq!(words(&corrections), left);
+}
+
+#[test]
+fn a_question_in_han_is_asked_again_by_its_characters_in_any_order_and_by_nothing_else() {
+    let asked = "三月取消了多少订单？";
+    assert_eq!(said(&[asked]).record_message("订单三月取消了多少？"), Remark::Implicit);
+    assert_eq!(said(&[asked]).record_message("四月付款客户名单在哪？"), Remark::Plain);
+    let mixed = "order report total 三月取消订单";
+    assert_eq!(said(&[mixed]).record_message("order report total"), Remark::Plain, "the months are gone");
+    assert_eq!(said(&["order report total"]).record_message(mixed), Remark::Plain);
 }
 
 #[test]

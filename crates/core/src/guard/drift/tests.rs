@@ -9,6 +9,9 @@ use crate::provenance::Digest;
 const CASES: &str = include_str!("../../../../../fixtures/guard/drift.jsonl");
 const UNSEEN: &str = include_str!("../../../../../fixtures/guard/drift_unseen.jsonl");
 
+/// What came of each case when the published figures were measured.
+const RECORDED: &str = include_str!("../../../../../fixtures/guard/drift_recorded.jsonl");
+
 #[derive(Deserialize)]
 struct Case {
     id: String,
@@ -74,6 +77,21 @@ fn cases_written_after_the_last_change_come_out_alike() {
     assert!(found * 100 >= drifted * 80, "{found} of {drifted}");
 }
 
+/// To the last digit and term: the figures are published, and a change of theirs must be meant.
+#[test]
+fn every_case_comes_out_as_it_was_recorded() {
+    let judged = cases().into_iter().map(|case| {
+        let grounding: Vec<&str> = case.grounding.iter().map(String::as_str).collect();
+        let judgement = judge(&Settings::default(), &case.task, &grounding, &case.answer);
+        serde_json::json!({"id": case.id, "judgement": judgement}).to_string()
+    });
+    let now: Vec<String> = judged.collect();
+    for (now, recorded) in now.iter().zip(RECORDED.lines()) {
+        assert_eq!(now, recorded);
+    }
+    assert_eq!(now.len(), RECORDED.lines().count());
+}
+
 #[test]
 fn drift_is_seen_in_every_language() {
     for language in ["en", "de", "fr", "es", "ja", "zh"] {
@@ -117,6 +135,24 @@ fn an_answer_in_another_language_is_not_called_drift() {
     let task =
         "Put this into French: the black cat sleeps on the neighbour's old sofa while the kids play outside";
     assert_eq!(unjudged(task, answer), Some(Unjudged::OtherLanguage));
+}
+
+#[test]
+fn an_answer_with_just_enough_content_is_judged_and_one_at_the_limit_is_warned_of() {
+    let task = "Was the invoice sent to the customer?";
+    let answer = "Penguins breed on Antarctic ice. The invoice was sent to the customer on Tuesday.";
+    let settings = Settings::new(0.5, 0.0).unwrap();
+    let Judgement::Judged(drift) = judge(&settings, task, &[], answer) else { panic!("not judged") };
+    assert!(drift.score > 0.0 && drift.score < 1.0, "{drift:?}");
+    let at = Settings::new(drift.score, 0.0).unwrap();
+    assert!(judge(&at, task, &[], answer).is_drift(), "a score at the limit is drift");
+    let pieces =
+        score::weigh(&segments::segments(answer), Language::English, &known(task, &[], Language::English).0);
+    let content: f64 = pieces.iter().map(|piece| piece.weight).sum();
+    let enough = Settings::new(0.5, content).unwrap();
+    assert!(matches!(judge(&enough, task, &[], answer), Judgement::Judged(_)), "as much as is asked for");
+    let short = Settings::new(0.5, content * 1.01).unwrap();
+    assert_eq!(judge(&short, task, &[], answer), Judgement::NotJudged(Unjudged::ShortAnswer));
 }
 
 #[test]
@@ -219,6 +255,49 @@ fn stems_join_forms_of_one_word() {
         );
     }
     assert_eq!(stem::stem("string".to_owned(), Language::English), "string");
+}
+
+#[test]
+fn irregular_forms_have_the_stem_of_their_word() {
+    let rows = [
+        ("bought", "buy"),
+        ("broke", "break"),
+        ("broken", "break"),
+        ("built", "build"),
+        ("chose", "choose"),
+        ("chosen", "choose"),
+        ("children", "child"),
+        ("fallen", "fall"),
+        ("fell", "fall"),
+        ("felt", "feel"),
+        ("found", "find"),
+        ("grew", "grow"),
+        ("held", "hold"),
+        ("hidden", "hide"),
+        ("indices", "index"),
+        ("kept", "keep"),
+        ("led", "lead"),
+        ("left", "leave"),
+        ("lost", "lose"),
+        ("meant", "mean"),
+        ("mice", "mouse"),
+        ("paid", "pay"),
+        ("ran", "run"),
+        ("said", "say"),
+        ("sent", "send"),
+        ("sold", "sell"),
+        ("spent", "spend"),
+        ("spoken", "speak"),
+        ("thought", "think"),
+        ("thrown", "throw"),
+        ("told", "tell"),
+        ("written", "write"),
+        ("wrote", "write"),
+    ];
+    let stem = |word: &str| stem::stem(word.to_owned(), Language::English);
+    for (form, word) in rows {
+        assert_eq!(stem(form), stem(word), "{form}");
+    }
 }
 
 #[test]

@@ -166,3 +166,247 @@ proptest::proptest! {
         proptest::prop_assert!(classify(&line).effect != Effect::Read);
     }
 }
+
+#[test]
+fn a_program_looks_as_long_as_no_flag_says_otherwise() {
+    let looks = [
+        "tail -n 5 f",
+        "sort -k 2 f",
+        "tree -L 2",
+        "uniq -c f",
+        "xxd f",
+        "date +%s",
+        "hostname",
+        "hostname -f",
+        "history",
+        "fd -e rs",
+        "rg -n pat src",
+        "file -b x",
+        "yq .a f",
+        "tar -tf a.tar",
+        "unzip -l a.zip",
+        "unzip -p a.zip x",
+        "crontab -l",
+        "python3 -m pip list",
+        "pip",
+        "npm ls",
+        "yarn info x",
+        "git",
+        "git -C dir --git-dir x --work-tree y -P status",
+        "git reflog",
+        "git branch -a",
+        "git tag -l",
+        "git remote -v",
+        "git config --list",
+        "git config --get user.name",
+        "git stash show",
+        "git stash list",
+        "find . -type f",
+        "find . -exec cat {} \\;",
+        "find . -execdir cat {} +",
+        "xargs",
+        "xargs -0 -n 1 -P 2 cat",
+        "xargs -I {} head {}",
+        "awk '{print $1}' f",
+        "gawk '{ x = 1 }' f",
+        "sed -n p f",
+        "sed -e 's/i/j/' f",
+        "sed -f i.sed f",
+        "timeout -k 5 10 ls",
+        "timeout -s KILL 3.5m ls",
+        "nice -n 5 ls",
+        "sudo -u me -g us ls",
+        "env -u X ls",
+        "nohup ls",
+        "command -V ls",
+        "command -v ls",
+        "node --version",
+        "python3 -V",
+        "ruby -v",
+        "perl -h",
+        "bash -c 'ls'",
+        "sh -ec 'cat x'",
+        "eval ls -l",
+        "bash <<EOF\nls\nEOF",
+        "ls > /dev/null",
+        "ls > /dev/stdout",
+        "ls 2> /dev/stderr",
+        "ls > /dev/tty",
+        "true",
+        "! ls",
+        "{ ls; }",
+    ];
+    check(&looks, Effect::Read, Change::Never);
+}
+
+#[test]
+fn a_flag_a_second_file_or_a_verb_makes_it_a_write() {
+    let writes = [
+        "sort -o out f",
+        "sort --output=o f",
+        "tree -o out",
+        "uniq a b",
+        "xxd a b",
+        "date -s now",
+        "date --set=now",
+        "history -c",
+        "history -d 5",
+        "file -C -m x",
+        "yq -i .a f",
+        "yq --inplace .a f",
+        "tar -xf a.tar",
+        "unzip a.zip",
+        "crontab f",
+        "systemctl restart x",
+        "perl -i -pe s/a/b/ f",
+        "ruby -i -e x f",
+        "sed -i s/a/b/ f",
+        "sed -i.bak s/a/b/ f",
+        "sed -ni p f",
+        "sed --in-place=.b p f",
+        "awk -i inplace '{print}' f",
+        "awk '{print > \"out\"}' f",
+        "find . -delete",
+        "find . -fls x",
+        "find . -fprintf x y",
+        "find . -exec rm {} +",
+        "find . -ok rm {} \\;",
+        "find . -exec cat {} \\; -okdir rm {} \\;",
+        "xargs rm",
+        "xargs -I {} mv {} x",
+        "xargs -d , -L 1 -a f rm",
+        "git commit -m x",
+        "git reflog expire --all",
+        "git reflog delete x",
+        "git branch new",
+        "git diff --output=x",
+        "git stash",
+        "git stash pop",
+        "git config user.name x",
+        "git tag v1",
+        "pip install x",
+        "npm ci",
+        "uv sync",
+        "conda create -n x",
+        "poetry add x",
+        "python3 -m pip install x",
+        "cd x",
+        "X=1",
+        "export X=1",
+        "echo a > f",
+        "echo a >> f",
+        "bash -c 'rm x'",
+        "eval rm x",
+    ];
+    check(&writes, Effect::Write, Change::Surely);
+}
+
+#[test]
+fn what_runs_other_code_may_change_anything_and_says_so_when_it_surely_does() {
+    let runs = [
+        "hostname box",
+        "fd -x rm",
+        "fd -X rm",
+        "fd --exec rm",
+        "rg --pre cat x",
+        "git -c core.pager=x log",
+        "git bisect run x",
+        "awk -f prog f",
+        "awk 'BEGIN { system(\"ls\") }'",
+        "awk '{ \"ls\" | getline }'",
+        "awk '{ print | \"sort\" }' f",
+        "sed 's/a/b/e' f",
+        "sed 's/a/b/w out' f",
+        "sed 'w /x' f",
+        "sed -n 's/a/b/w' f",
+        "npm test",
+        "$CMD x",
+        "python3 a.py",
+        "perl -e 1",
+        "perl -i f",
+        "cargo test",
+        "find . -exec sh -c 'ls' \\;",
+        "xargs sh -c ls",
+        "ls &",
+        "python3 -c \"open('f')\"",
+        "python3 -c \"open('w')\"",
+        "python3 -m http.server",
+        "python3 other.py install",
+        "bash x.sh",
+        "bash --norc",
+        "bash x.sh <<EOF\nls\nEOF",
+    ];
+    check(&runs, Effect::Exec, Change::Perhaps);
+    let surely = [
+        "python3 setup.py install",
+        "python3 manage.py migrate",
+        "python3 -m build",
+        "python3 -c \"open('f','w')\"",
+        "python3 -c \"open('a'); open('f', mode='a')\"",
+        "python3 -c \"open('f', \\\"r+\\\")\"",
+        "python3 <<EOF\nopen('f','x')\nEOF",
+        "node -e \"fs.writeFileSync('a')\"",
+        "python3 -c 'import os; os.remove(\"x\")'",
+        "cargo test > log",
+        "rm x; cargo test",
+        "python3 a.py | tee log",
+    ];
+    check(&surely, Effect::Exec, Change::Surely);
+}
+
+#[test]
+fn what_waits_or_follows_asks_again() {
+    let polls = [
+        "tail -f log",
+        "tail -F log",
+        "tail --follow=name log",
+        "systemctl status x",
+        "service x status",
+        "systemctl is-active x",
+        "systemctl list-units",
+        "sleep 1",
+        "ps aux",
+        "",
+        "   ",
+    ];
+    check(&polls, Effect::Poll, Change::Never);
+}
+
+#[test]
+fn quotes_and_escapes_are_read_as_the_shell_reads_them() {
+    check(
+        &["echo $(echo '\\')", "echo \"\\\"; rm x\"", "echo \\; rm x", "ls \\\n -l"],
+        Effect::Read,
+        Change::Never,
+    );
+    check(
+        &["\\rm x", "r\\m x", "\"r\\\nm\" x", "r\\\nm x", "'rm' x", "\"rm\" x"],
+        Effect::Write,
+        Change::Surely,
+    );
+    check(&["echo $(echo ')' ; rm x)", "echo `rm x`", "cat <(rm x)"], Effect::Write, Change::Surely);
+    check(&["echo 'open", "echo $(ls", "echo `ls", "echo $((1"], Effect::Exec, Change::Perhaps);
+}
+
+#[test]
+fn only_a_single_redirection_into_one_absolute_file_has_a_target() {
+    let target = |line: &str| classify(line).target;
+    assert!(target("echo a > /srv/f.txt").is_some());
+    assert_eq!(target("echo a > /srv/f.txt"), target("printf b >> /srv/f.txt"));
+    assert_ne!(target("echo a > /srv/f.txt"), target("echo a > /srv/g.txt"));
+    for line in [
+        "echo a > f.txt",
+        "echo a > x/f.txt",
+        "echo a > /srv/f",
+        "echo a > /srv/.txt",
+        "echo a > /srv/f.",
+        "echo a > /srv/../f.txt",
+        "echo a > /srv/$X.txt",
+        "echo a > /srv/f.txt; echo b > /srv/g.txt",
+        "rm x > /srv/f.txt",
+        "cargo test > /srv/f.txt",
+        "cat /srv/f.txt",
+    ] {
+        assert_eq!(target(line), None, "{line}");
+    }
+}

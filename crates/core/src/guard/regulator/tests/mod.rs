@@ -1,5 +1,6 @@
 //! One decision out of many events: limits, order, restarts, replays.
 
+mod recorded;
 mod wiring;
 
 use proptest::prelude::*;
