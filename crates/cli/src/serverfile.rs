@@ -1,8 +1,7 @@
 //! The servers an agent's manifest declares, and the surroundings it gives them.
 
 use bowline::agent_servers;
-use bowline_core::agent::server::Server;
-use bowline_core::agent::{self};
+use bowline_core::agent::{self, server::Server};
 use bowline_mcp::Servers;
 use bowline_tools::Cages;
 use serde_json::json;
@@ -26,12 +25,12 @@ impl ServerFile {
         desk.home.make()?;
         let manifest = manifest::load(&place.agent)?;
         let folder = std::path::absolute(&place.workspace).map_err(CliError::io("find", &place.workspace))?;
-        let mut task =
-            json!({ "goal": "Look at servers", "workspace": { "path": folder.display().to_string() } });
-        if !manifest.names_model() {
-            // No task is run, so none is asked.
-            task["model"] = "scripted:none".into();
-        }
+        // No model is asked: there is nothing to do but look.
+        let task = json!({
+            "goal": "Look at servers",
+            "model": "scripted:none",
+            "workspace": { "path": folder.display().to_string() },
+        });
         let bad = |bad| CliError::Manifest { path: place.agent.clone(), bad };
         let task = agent::outfit(&task, &manifest).map_err(bad)?;
         let cages = crate::cage::launcher().map(Cages::with).unwrap_or_default();
