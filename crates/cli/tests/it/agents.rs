@@ -172,6 +172,16 @@ fn the_published_schema_accepts_what_the_reader_accepts_and_refuses_what_it_refu
             json!({ "mcp": ["git.*"], "inference": true, "spawn": 1, "shell": ["*"], "file_read": ["."] }),
         ),
         ("tool", json!([{ "name": "t", "command": ["a"], "description": "d", "schema": {} }])),
+        ("tool", json!([{ "name": "read_file", "attempts": 2, "at_once": 1, "class": "pure" }])),
+        (
+            "mcp",
+            json!([{ "name": "git", "command": ["a"], "env": { "A": "b", "API_TOKEN": { "env": "T" } } }]),
+        ),
+        (
+            "mcp",
+            json!([{ "name": "hub", "url": "https://a.example/", "tool": [{ "name": "t", "touch": "read" }] }]),
+        ),
+        ("privacy", json!("sovereign")),
     ] {
         agree(&with(key, value), true);
     }
@@ -191,6 +201,11 @@ fn the_published_schema_accepts_what_the_reader_accepts_and_refuses_what_it_refu
         ("capabilities", json!({ "shell": "ls" })),
         ("tool", json!([{ "command": ["a"] }])),
         ("tool", json!([{ "name": "t", "schema": {} }])),
+        ("mcp", json!([{ "name": "Git!", "command": ["a"] }])),
+        ("mcp", json!([{ "name": "git" }])),
+        ("mcp", json!([{ "name": "git", "command": ["a"], "url": "https://a.example/" }])),
+        ("mcp", json!([{ "name": "git", "command": ["a"], "tool": [{ "name": "t", "touch": "write" }] }])),
+        ("privacy", json!("secret")),
         ("tools", json!(["a b"])),
         ("model", json!("nothing")),
     ] {
