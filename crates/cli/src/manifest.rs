@@ -61,6 +61,13 @@ fn anchor(raw: &mut Value, base: &Path) {
             }
         }
     }
+    for entry in raw.get_mut("mcp").and_then(Value::as_array_mut).into_iter().flatten() {
+        for key in ["env", "headers"] {
+            for (_, given) in entry.get_mut(key).and_then(Value::as_object_mut).into_iter().flatten() {
+                given.get_mut("file").into_iter().for_each(|value| each_text(value, &path));
+            }
+        }
+    }
     for (_, secret) in raw.get_mut("secrets").and_then(Value::as_object_mut).into_iter().flatten() {
         secret.get_mut("file").into_iter().for_each(|value| each_text(value, &path));
     }

@@ -33,7 +33,7 @@ impl ServerFile {
         });
         let bad = |bad| CliError::Manifest { path: place.agent.clone(), bad };
         let task = agent::outfit(&task, &manifest).map_err(bad)?;
-        let cages = crate::cage::launcher().map(Cages::with).unwrap_or_default();
+        let cages = crate::cage::launcher().map(Cages::with).unwrap_or_default().keeping(desk.home.path());
         let reached = agent_servers(desk.home.path(), &task, &cages)?;
         Ok(Self { servers: manifest.agent.servers, reached })
     }

@@ -39,7 +39,9 @@ impl Mask {
     pub fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut needles: Vec<(String, String)> = Vec::new();
         for (name, value) in secrets.into_iter().filter(|(_, value)| value.len() >= SECRET_MIN) {
-            for needle in notations(value) {
+            // One of many lines is shown line by line.
+            let lines = value.lines().map(str::trim).filter(|line| line.len() >= SECRET_MIN);
+            for needle in std::iter::once(value).chain(lines).flat_map(notations) {
                 if needles.iter().all(|(known, _)| *known != needle) {
                     needles.push((needle, name.to_owned()));
                 }
@@ -144,6 +146,12 @@ mod tests {
         let mask = Mask::new([("SHORT", "abcdefgh"), ("LONG", "abcdefghijkl")]);
         assert_eq!(mask.hide("x abcdefghijkl y abcdefgh".into()).text, "x [secret LONG] y [secret SHORT]");
         assert_eq!(mask.longest(), 24, "twelve bytes in hexadecimal");
+    }
+
+    #[test]
+    fn a_secret_of_many_lines_is_hidden_line_by_line() {
+        let mask = Mask::new([("KEY", "-----BEGIN-----\nabcdefghijkl\n-----END-------\n")]);
+        assert_eq!(mask.hide("3: abcdefghijkl".into()).text, "3: [secret KEY]");
     }
 
     #[test]

@@ -124,23 +124,27 @@ fn program_of(args: &Value) -> Option<&str> {
     args.get("argv")?.get(0)?.as_str()
 }
 
-/// Which tainted values of a call matter. A file of the workspace may be filled with
-/// what was read elsewhere, that is what agents do; where it goes may not.
+/// Whether a tainted value at this place of a call's arguments matters. A file of the
+/// workspace may be filled with what was read elsewhere, that is what agents do; where
+/// it goes may not.
 #[must_use]
-pub fn telling(touch: Touch, tainted: &[Tainted]) -> Vec<Tainted> {
-    let is_path =
-        |tainted: &Tainted| tainted.pointer.strip_prefix('/').is_some_and(|key| PATH_KEYS.contains(&key));
-    let matters = |tainted: &&Tainted| match touch {
+pub fn matters(touch: Touch, pointer: &str) -> bool {
+    match touch {
         Touch::Read => false,
         Touch::Exec => true,
-        Touch::Write => is_path(tainted),
-    };
-    // A word of a value that is shown anyway says nothing more.
+        Touch::Write => pointer.strip_prefix('/').is_some_and(|key| PATH_KEYS.contains(&key)),
+    }
+}
+
+/// The tainted values a person should see: a word of a value that is shown anyway
+/// says nothing more.
+#[must_use]
+pub fn telling(tainted: &[Tainted]) -> Vec<Tainted> {
     let is_part = |one: &Tainted| {
         let holds = |other: &Tainted| other.pointer == one.pointer && other.value.contains(&one.value);
         tainted.iter().any(|other| other.value != one.value && holds(other))
     };
-    tainted.iter().filter(matters).filter(|one| !is_part(one)).cloned().collect()
+    tainted.iter().filter(|one| !is_part(one)).cloned().collect()
 }
 
 /// What becomes of a call people may have to be asked about.

@@ -97,11 +97,14 @@ impl Link {
         (until, max): (Instant, Duration),
     ) -> Called {
         let mut sends = 0;
+        let mut may_have_arrived = false;
         loop {
+            let not_ready =
+                |error| if may_have_arrived { Called::Lost(error) } else { Called::Failed(error) };
             let ready = match timeout_at(until, self.ready()).await {
                 Ok(Ok(peer)) => peer,
-                Ok(Err(error)) => return Called::Failed(error),
-                Err(_) => return Called::Failed(self.late(Stage::Opening, max)),
+                Ok(Err(error)) => return not_ready(error),
+                Err(_) => return not_ready(self.late(Stage::Opening, max)),
             };
             sends += 1;
             let Ok(answer) = timeout_at(until, ready.call_tool_once(params.clone())).await else {
@@ -116,7 +119,7 @@ impl Link {
                 Miss::Unsent(_) | Miss::Unknown(_) if sends >= SENDS_MAX => return miss.last(),
                 Miss::Unsent(_) => {}
                 Miss::Unknown(_) => match repeat {
-                    Repeat::Freely | Repeat::WithSameKey => {}
+                    Repeat::Freely | Repeat::WithSameKey => may_have_arrived = true,
                     Repeat::Never => return miss.last(),
                 },
             }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_core::agent::server::ServerName;
+use bowline_core::provenance::Digest;
 use bowline_core::untrusted::description::Concern;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,9 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 pub struct Pin {
     /// By whom.
     pub by: PinnedBy,
+    /// Of which program or address: another one under the same name is another server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<Digest>,
     /// Its tools.
     pub tools: Vec<PinnedTool>,
 }
@@ -273,7 +277,7 @@ mod tests {
             schema: json!({"type": "object"}),
             annotations: json!({}),
         };
-        Pin { by: PinnedBy::Person, tools: vec![PinnedTool { tool, held: vec![Concern::Padded] }] }
+        Pin { by: PinnedBy::Person, of: None, tools: vec![PinnedTool { tool, held: vec![Concern::Padded] }] }
     }
 
     #[tokio::test]

@@ -6,13 +6,17 @@ use std::fmt;
 use std::io::Read as _;
 
 use bowline_core::agent::server::{Given, Server, ServerName};
+use bowline_core::mask::Mask;
 use bowline_core::untrusted::outgoing::SECRET_MIN;
 
 use crate::error::McpError;
 use crate::limits::SECRET_BYTES_MAX;
 
-/// Stands where a secret was.
-const MASK: &str = "[secret]";
+/// It could not be told from ordinary text, so it could not be masked.
+const TOO_SHORT: &str = "it has fewer than 8 bytes, which cannot be masked";
+
+/// What all of them are called.
+const NAME: &str = "of the server";
 
 /// Values that must not be shown. Never printed.
 #[derive(Clone, Default)]
@@ -25,15 +29,9 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// The text without them, as they are and as they stand in JSON.
+    /// The text without them, in every notation they turn up in by accident.
     pub(crate) fn mask(&self, text: &str) -> String {
-        let mut masked = text.to_owned();
-        for secret in self.0.iter().filter(|secret| secret.len() >= SECRET_MIN) {
-            for form in [secret.clone(), serde_json::Value::from(secret.as_str()).to_string()] {
-                masked = masked.replace(form.trim_matches('"'), MASK);
-            }
-        }
-        masked
+        Mask::new(self.0.iter().map(|secret| (NAME, secret.as_str()))).hide(text.to_owned()).text
     }
 }
 
@@ -66,7 +64,7 @@ fn variable(server: &ServerName, name: &str) -> Result<String, McpError> {
         why: why.to_owned(),
     };
     match std::env::var(name) {
-        Ok(value) if value.is_empty() => Err(missing("it is empty")),
+        Ok(value) if value.len() < SECRET_MIN => Err(missing(TOO_SHORT)),
         Ok(value) => Ok(value),
         Err(std::env::VarError::NotPresent) => Err(missing("it is not set")),
         Err(std::env::VarError::NotUnicode(_)) => Err(missing("it is no text")),
@@ -84,7 +82,7 @@ fn content(server: &ServerName, path: &str) -> Result<String, McpError> {
         return Err(missing(format!("it has more than {SECRET_BYTES_MAX} bytes")));
     }
     let value = text.trim_end_matches(['\r', '\n']);
-    if value.is_empty() { Err(missing("it is empty".to_owned())) } else { Ok(value.to_owned()) }
+    if value.len() < SECRET_MIN { Err(missing(TOO_SHORT.to_owned())) } else { Ok(value.to_owned()) }
 }
 
 #[cfg(test)]
@@ -109,7 +107,7 @@ mod tests {
         assert_eq!(values, [("NAME".into(), "Bearer s3cr3t\"value".into())]);
         assert_eq!(
             secrets.mask("got s3cr3t\"value, {\"a\":\"s3cr3t\\\"value\"}"),
-            "got [secret], {\"a\":\"[secret]\"}"
+            "got [secret of the server], {\"a\":\"[secret of the server]\"}"
         );
         assert!(!format!("{secrets:?}").contains("s3cr3t"));
     }

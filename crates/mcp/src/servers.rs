@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bowline_core::agent::server::{Server, ServerName};
+use bowline_core::agent::server::{Reach, Server, ServerName};
+use bowline_core::provenance::Digest;
 use bowline_core::untrusted::description::Concern;
 use bowline_core::untrusted::escape_line;
 use bowline_net::{Gate, Trust};
@@ -83,6 +84,8 @@ pub struct Held {
 pub struct Look {
     /// Which server.
     pub server: ServerName,
+    /// Its program or its address, as a hash.
+    of: Digest,
     /// The version of the protocol that was settled on.
     pub version: String,
     /// Its tools now.
@@ -135,6 +138,7 @@ impl Servers {
             Ok(known) => known,
             Err(bad) => return closed(session, bad.into()).await,
         };
+        let known = known.filter(|pin| pin.of == Some(identity(server)));
         let is_first_use = known.is_none();
         let pin = match (known, first_use) {
             (Some(pin), _) => pin,
@@ -143,7 +147,7 @@ impl Servers {
                 return closed(session, error).await;
             }
             (None, FirstUse::Pin) => {
-                let pin = as_found(&tools, listing::concerns(&tools));
+                let pin = as_found(server, &tools, listing::concerns(&tools));
                 match self.pins.put_first(&server.name, pin).await {
                     Ok(pin) => pin,
                     Err(bad) => return closed(session, bad.into()).await,
@@ -164,14 +168,16 @@ impl Servers {
         let (session, tools) = self.open(server).await?;
         let version = session.version();
         session.end().await;
-        let (concerns, pin) = (listing::concerns(&tools), self.pins.get(&server.name).await?);
-        Ok(Look { server: server.name.clone(), version, tools, concerns, pin })
+        let pin = self.pins.get(&server.name).await?.filter(|pin| pin.of == Some(identity(server)));
+        let (concerns, of) = (listing::concerns(&tools), identity(server));
+        Ok(Look { server: server.name.clone(), of, version, tools, concerns, pin })
     }
 
     /// Pins what a person has looked at, all of it.
     pub async fn approve(&self, look: &Look) -> Result<(), McpError> {
         let approved = |tool: &Listed| PinnedTool { tool: tool.clone(), held: Vec::new() };
-        let pin = Pin { by: PinnedBy::Person, tools: look.tools.iter().map(approved).collect() };
+        let pin =
+            Pin { by: PinnedBy::Person, of: Some(look.of), tools: look.tools.iter().map(approved).collect() };
         Ok(self.pins.put(&look.server, pin).await?)
     }
 
@@ -261,9 +267,24 @@ fn worded(concerns: &[Concern]) -> String {
     words.join("; ")
 }
 
-fn as_found(tools: &[Listed], concerns: Vec<Vec<Concern>>) -> Pin {
+/// What a server is recognised by besides its name: its program, or its address.
+fn identity(server: &Server) -> Digest {
+    match &server.how {
+        Reach::Stdio { argv, .. } => {
+            let words: Vec<&[u8]> = argv.iter().map(String::as_bytes).collect();
+            Digest::of_parts(&[b"program".as_slice()].into_iter().chain(words).collect::<Vec<_>>())
+        }
+        Reach::Http { url, .. } => Digest::of_parts(&[b"address", url.as_bytes()]),
+    }
+}
+
+fn as_found(server: &Server, tools: &[Listed], concerns: Vec<Vec<Concern>>) -> Pin {
     let held = |(tool, held): (&Listed, Vec<Concern>)| PinnedTool { tool: tool.clone(), held };
-    Pin { by: PinnedBy::FirstUse, tools: tools.iter().zip(concerns).map(held).collect() }
+    Pin {
+        by: PinnedBy::FirstUse,
+        of: Some(identity(server)),
+        tools: tools.iter().zip(concerns).map(held).collect(),
+    }
 }
 
 /// Ends a connection that is of no use.

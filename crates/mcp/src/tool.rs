@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_core::agent::server::Server;
-use bowline_core::event::Outcome;
 use bowline_core::input::Returned;
 use bowline_core::tool::{Consent, Invocation, Need, Repeat, ToolSpec, Touch};
 use bowline_tools::{CallContext, Tool, ToolOutput, cap_output};
@@ -72,13 +71,9 @@ impl ServerTool {
         (self.link.call(params, self.spec.repeat, (until, max)).await, asked)
     }
 
-    /// Nobody knows whether it happened: in doubt, unless it may be made again.
-    fn lost(&self, text: String) -> ToolOutput {
-        let how = match self.spec.repeat {
-            Repeat::Freely | Repeat::WithSameKey => Returned::Known(Outcome::Error),
-            Repeat::Never => Returned::Unknown,
-        };
-        ToolOutput { how, text }
+    /// Nobody knows whether it happened: what may be done about that is the run's to say.
+    fn lost(text: String) -> ToolOutput {
+        ToolOutput { how: Returned::Unknown, text }
     }
 }
 
@@ -86,11 +81,13 @@ impl ServerTool {
 /// guess where the manifest says nothing; without a claim the worst is assumed.
 pub(crate) fn spec(server: &Server, listed: &Listed, name: bowline_core::id::ToolName) -> ToolSpec {
     let rules = server.rules.get(&listed.name).cloned().unwrap_or_default();
-    let looks_only = listed.claims("readOnlyHint");
+    // Where nobody is asked, nothing rests on what the server claims.
+    let is_believed = rules.consent != Some(Consent::NotNeeded);
+    let looks_only = is_believed && listed.claims("readOnlyHint");
     let touch = if looks_only { Touch::Read } else { Touch::Exec };
     let repeat = if looks_only {
         Repeat::Freely
-    } else if listed.claims("idempotentHint") {
+    } else if is_believed && listed.claims("idempotentHint") {
         Repeat::WithSameKey
     } else {
         Repeat::Never
@@ -132,10 +129,10 @@ impl Tool for ServerTool {
             )),
             // We never said that we would wait for one.
             Called::Answered(_) => {
-                self.lost("the server put the call off, and nobody follows it up".to_owned())
+                Self::lost("the server put the call off, and nobody follows it up".to_owned())
             }
             Called::Failed(error) => ToolOutput::error(format!("{error}; {}", error.remedy())),
-            Called::Lost(error) => self.lost(format!("{error}; nobody knows whether the call happened")),
+            Called::Lost(error) => Self::lost(format!("{error}; nobody knows whether the call happened")),
             Called::Late(error) => ToolOutput::timed_out(self.spec.repeat, error.to_string()),
         };
         output.text = cap_output(&self.link.masked(&output.text), MESSAGE_BYTES_MAX).into_owned();

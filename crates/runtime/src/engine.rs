@@ -412,10 +412,23 @@ impl Engine {
         let _unreleased = self.inner.store.release(fence).await;
     }
 
+    /// Waits for something that may take longer than a claim lasts.
+    async fn leased<T>(&self, fence: &Fence, what: impl Future<Output = T>) -> Result<T, EngineError> {
+        let mut what = std::pin::pin!(what);
+        loop {
+            tokio::select! {
+                done = &mut what => return Ok(done),
+                () = tokio::time::sleep(Duration::from_millis(LEASE_MS / 3)) => {
+                    self.inner.store.renew(fence, LEASE_MS, self.inner.clock.now()).await?;
+                }
+            }
+        }
+    }
+
     async fn work(&self, claimed: Claimed) -> Result<Stopped, EngineError> {
         let run = fold::from_claim(&claimed)?.run;
         let (id, fence) = (run.id.clone(), claimed.fence);
-        let (hands, connections) = self.inner.hands(&run, fence.epoch).await?;
+        let (hands, connections) = self.leased(&fence, self.inner.hands(&run, fence.epoch)).await??;
         let sandbox = hands.sandbox.clone();
         let desk = Desk::new(run, fence, hands, self.inner.patience, self.inner.stop.subscribe());
         let _postman = self.inner.postman();

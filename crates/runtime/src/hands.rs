@@ -14,6 +14,7 @@ use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
 use bowline_core::mask::Mask;
 use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
+use bowline_core::policy::Concern;
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
 use bowline_core::tool::{FileImage, OUTPUT_BYTES, ToolSpec};
@@ -154,14 +155,18 @@ impl Hands {
         let mut blobs = Vec::new();
         let calls = answer.calls.into_iter().take(CALLS_READ).enumerate().map(|(index, said)| {
             let leaks = self.judge.leaks(&said.args);
-            let args = self.masked(said.args);
-            let examined = if index < CALLS_MAX {
+            let (args, is_clean) = self.masked_args(said.args, &leaks);
+            let examined = if !is_clean {
+                let message = "a secret stands in the arguments in a form that cannot be masked".into();
+                Err(CallProblem::NotAllowed(message))
+            } else if index < CALLS_MAX {
                 self.judge.examine(&self.registry, &said.tool, &args)
             } else {
                 let too_many = format!("at most {CALLS_MAX} calls in one reply are made");
                 Err(CallProblem::BadArguments(too_many))
             };
-            let call = Call::new(&said.id, &said.tool, args, &mut blobs);
+            let (id, tool) = (self.masked(said.id), self.masked(said.tool));
+            let call = Call::new(&id, &tool, args, &mut blobs);
             match examined {
                 Ok(mut concerns) => {
                     concerns.extend(leaks);
@@ -180,8 +185,19 @@ impl Hands {
     }
 
     /// A text that may be written down.
-    fn masked(&self, text: String) -> String {
+    pub(crate) fn masked(&self, text: String) -> String {
         if self.secrets.mask().is_empty() { text } else { self.secrets.mask().hide(text).text }
+    }
+
+    /// Arguments that may be written down and sent, and whether every secret could be
+    /// taken out of them: a disguise is undone where JSON makes it, and what no mask
+    /// finds is dropped whole.
+    fn masked_args(&self, args: String, leaks: &[Concern]) -> (String, bool) {
+        if leaks.is_empty() {
+            return (self.masked(args), true);
+        }
+        let masked = self.masked(self.judge.undisguised(&args));
+        if self.judge.is_free_of_secrets(&masked) { (masked, true) } else { ("{}".to_owned(), false) }
     }
 
     fn masked_outcome(&self, outcome: CheckOutcome) -> CheckOutcome {
@@ -189,7 +205,11 @@ impl Hands {
             CheckOutcome::Passed => CheckOutcome::Passed,
             CheckOutcome::CouldNotRun(why) => CheckOutcome::CouldNotRun(self.masked(why)),
             CheckOutcome::Failed(failures) => {
-                let masked = |failure: Failure| Failure { message: self.masked(failure.message), ..failure };
+                let masked = |failure: Failure| Failure {
+                    name: self.masked(failure.name),
+                    message: self.masked(failure.message),
+                    place: failure.place.map(|place| self.masked(place)),
+                };
                 CheckOutcome::Failed(failures.into_iter().map(masked).collect())
             }
         }

@@ -3,8 +3,9 @@
 
 use bowline_core::event::StepTrouble;
 use bowline_core::id::ActionId;
-use bowline_core::input::{Reply, What};
+use bowline_core::input::{Asked, Reply, What};
 use bowline_core::message::{Blob, Payload};
+use bowline_core::policy::Concern;
 use bowline_core::provenance::Digest;
 use bowline_core::tool::{FileImage, Touch};
 
@@ -25,7 +26,7 @@ pub(crate) async fn look(
     let context = hands.context(action, tool.spec().timeout_ms);
     let prepared = match tool.prepare(&args, &context).await {
         Ok(prepared) => prepared?,
-        Err(message) => return Some(Err(message)),
+        Err(message) => return Some(Err(hands.masked(message))),
     };
     let after = Digest::of(&prepared.after);
     let before = prepared.before.map(|bytes| Payload::keep_bytes(bytes, blobs));
@@ -40,7 +41,10 @@ pub(crate) async fn look(
 /// their turn comes.
 pub(crate) async fn attach(hands: &Hands, arrival: &mut Arrival) -> Result<(), bowline_store::StoreError> {
     let What::ModelReplied { step, reply: Reply { calls, .. } } = &mut arrival.what else { return Ok(()) };
-    let Some(first) = calls.first_mut().filter(|asked| asked.problem.is_none()) else { return Ok(()) };
+    // What no capability covers is not looked at: it is refused, or asked about first.
+    let beyond = |concern: &Concern| matches!(concern, Concern::OutOfPolicy { .. });
+    let is_made = |asked: &&mut Asked| asked.problem.is_none() && !asked.concerns.iter().any(beyond);
+    let Some(first) = calls.first_mut().filter(is_made) else { return Ok(()) };
     let action = ActionId { step: *step, index: 0 };
     let args = match &first.call.args {
         Payload::Inline(text) => text.to_string(),

@@ -15,7 +15,7 @@ use bowline_core::message::{Call, Message, Part};
 use bowline_core::policy::{self, Concern, Objection};
 use bowline_core::task::Task;
 use bowline_core::tool::{ToolSpec, Touch};
-use bowline_core::untrusted::outgoing::{chosen_keys, leaks};
+use bowline_core::untrusted::outgoing::{Form, chosen_keys, leaks};
 use bowline_core::untrusted::taint::{Index, Trust};
 use bowline_store::StoreError;
 use bowline_tools::{Registry, Secrets};
@@ -71,10 +71,22 @@ impl Judge {
             if let Message::Assistant { calls: asked, .. } = message {
                 calls = asked;
             }
-            // Later notices quote what a model or a tool said.
-            let is_notice = index >= OPENING && matches!(message, Message::User(_));
-            if index >= known && !is_notice {
-                said(texts, message, calls, &mut news).await?;
+            if index < known {
+                continue;
+            }
+            match message {
+                // Openings of older journals hold material beside the goal; later notices
+                // quote what a model or a tool said.
+                Message::User(content) if index < OPENING => {
+                    news.extend(self.own_words());
+                    let text = texts.join(content).await?;
+                    news.push(Heard { source: "the opening".into(), trust: Trust::Untrusted, text });
+                }
+                Message::User(_) => {}
+                Message::System(_)
+                | Message::Briefing(_)
+                | Message::Assistant { .. }
+                | Message::ToolResult { .. } => said(texts, message, calls, &mut news).await?,
             }
         }
         let mut origins = self.origins();
@@ -85,6 +97,12 @@ impl Judge {
         Ok(())
     }
 
+    /// What whoever wrote the task says in it.
+    fn own_words(&self) -> Vec<Heard> {
+        let words = std::iter::once(&self.task.goal).chain(&self.task.instructions);
+        words.map(|text| Heard { source: String::new(), trust: Trust::Trusted, text: text.clone() }).collect()
+    }
+
     fn origins(&self) -> std::sync::MutexGuard<'_, Origins> {
         self.origins.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,6 +111,17 @@ impl Judge {
     pub(crate) fn leaks(&self, args: &str) -> Vec<Concern> {
         let found = leaks(args, &self.secrets.all());
         found.into_iter().map(|leak| Concern::Secret { name: leak.name }).collect()
+    }
+
+    /// The arguments with every escape of their strings undone that JSON does not need,
+    /// so that a mask finds what is in them.
+    pub(crate) fn undisguised(&self, args: &str) -> String {
+        serde_json::from_str::<Value>(args).map_or_else(|_| args.to_owned(), |value| value.to_string())
+    }
+
+    /// Whether no secret can be read from the arguments, its name aside.
+    pub(crate) fn is_free_of_secrets(&self, args: &str) -> bool {
+        leaks(args, &self.secrets.all()).iter().all(|leak| leak.form == Form::Named)
     }
 
     /// Whether a call with these masked arguments can run, and what speaks for asking a person first.
@@ -109,8 +138,9 @@ impl Judge {
             return Err(CallProblem::BadArguments(message));
         }
         let mut concerns = self.beyond(spec, &value)?;
-        let tainted = self.origins().index.judge(spec.touch, args);
-        concerns.extend(policy::telling(spec.touch, &tainted).into_iter().map(Concern::Tainted));
+        let matters = |pointer: &str| policy::matters(spec.touch, pointer);
+        let tainted = self.origins().index.judge_where(args, matters);
+        concerns.extend(policy::telling(&tainted).into_iter().map(Concern::Tainted));
         Ok(concerns)
     }
 
@@ -142,8 +172,8 @@ async fn said(
     let ours = |text: String| Heard { source: String::new(), trust: Trust::Trusted, text };
     let outside = |source: &str, text: String| Heard { source: source.into(), trust: Trust::Untrusted, text };
     match message {
-        Message::System(content) | Message::User(content) => news.push(ours(texts.join(content).await?)),
-        Message::Assistant { .. } => {}
+        Message::System(content) => news.push(ours(texts.join(content).await?)),
+        Message::User(_) | Message::Assistant { .. } => {}
         Message::Briefing(parts) => {
             for part in parts {
                 news.push(match part {

@@ -48,9 +48,13 @@ impl Connections {
         for tool in self.0.iter().flat_map(Connected::tools) {
             let spec = tool.spec();
             let is_granted = policy::objection(agent, spec, &serde_json::Value::Null).is_none();
-            let is_known = submitted.is_none_or(|specs| specs.iter().any(|known| known.name == spec.name));
-            if is_granted && is_known {
-                registry.add(tool)?;
+            let known = submitted.map(|specs| specs.iter().find(|known| known.name == spec.name));
+            match known {
+                _ if !is_granted => {}
+                None => registry.add(tool)?,
+                // By the rules it was submitted with, whatever the server says by now.
+                Some(Some(known)) => registry.add(tool.under(known).unwrap_or(tool))?,
+                Some(None) => {}
             }
         }
         Ok(())

@@ -90,7 +90,11 @@ fn value(place: &SecretRef) -> Result<String, (String, String)> {
             };
             let mut text = String::new();
             let file = std::fs::File::open(path).map_err(unreadable)?;
-            file.take(SECRET_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
+            file.take(SECRET_BYTES_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
+            if text.len() as u64 > SECRET_BYTES_MAX {
+                let what = format!("is too long: {path} holds more than {SECRET_BYTES_MAX} bytes");
+                return Err((what, "name a file that holds the secret alone".into()));
+            }
             (text.trim_end_matches(['\r', '\n']).to_owned(), format!("the file {path}"))
         }
     };

@@ -175,10 +175,6 @@ fn the_published_schema_accepts_what_the_reader_accepts_and_refuses_what_it_refu
         ("tool", json!([{ "name": "read_file", "attempts": 2, "at_once": 1, "class": "pure" }])),
         (
             "mcp",
-            json!([{ "name": "git", "command": ["a"], "env": { "A": "b", "API_TOKEN": { "env": "T" } } }]),
-        ),
-        (
-            "mcp",
             json!([{ "name": "hub", "url": "https://a.example/", "tool": [{ "name": "t", "touch": "read" }] }]),
         ),
         ("privacy", json!("sovereign")),

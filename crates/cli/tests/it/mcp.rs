@@ -20,6 +20,7 @@ name = "adder"
 sandbox = "none"
 
 [capabilities]
+file_read = ["."]
 mcp = ["sums.*"]
 
 [[mcp]]

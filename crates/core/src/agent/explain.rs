@@ -4,6 +4,7 @@ use super::server::{Reach, Server};
 use super::{Gate, Manifest, Paths, Privacy, Programs, SecretRef};
 use crate::budget::word::amount;
 use crate::budget::{Limit, Limits};
+use crate::task::Sandbox;
 use crate::tool::Consent;
 
 /// Lines for a person: what it may do, what it may not, when somebody is asked.
@@ -33,6 +34,7 @@ pub fn explain(manifest: &Manifest) -> Vec<String> {
     lines.extend(may.iter().map(|words| format!("  may      {words}")));
     lines.extend(may_not.iter().map(|words| format!("  may not  {words}")));
     lines.push(format!("  privacy  {}", tier(agent.privacy)));
+    lines.push(format!("  sandbox  {}", walls(&manifest.sandbox)));
     lines.push(format!("  tools    {}", tools(manifest)));
     lines.extend(agent.servers.iter().map(|server| format!("  server   {}", reached(server))));
     lines.extend(asks(manifest).into_iter().map(|words| format!("  asks     {words}")));
@@ -45,9 +47,24 @@ pub fn explain(manifest: &Manifest) -> Vec<String> {
     lines
 }
 
+fn walls(sandbox: &Sandbox) -> String {
+    match sandbox {
+        Sandbox::Cage { read, write } => {
+            let also = |verb: &str, paths: &[String]| {
+                listed(&format!("; programs also {verb}"), paths).unwrap_or_default()
+            };
+            format!("a cage around the workspace{}{}", also("read", read), also("write", write))
+        }
+        Sandbox::IfAvailable => {
+            "a cage where the machine has one, else none: then programs may do what you may do".into()
+        }
+        Sandbox::None => "none: programs and servers may do what you may do, network and all".into(),
+    }
+}
+
 fn reached(server: &Server) -> String {
     match &server.how {
-        Reach::Stdio { argv, .. } => format!("{}, started in the sandbox as {}", server.name, argv.join(" ")),
+        Reach::Stdio { argv, .. } => format!("{}, started as {}", server.name, argv.join(" ")),
         Reach::Http { url, .. } => format!("{}, at {url}", server.name),
     }
 }
@@ -69,8 +86,8 @@ fn paths(paths: &Paths, verb: &str) -> Option<String> {
 
 fn programs(programs: &Programs) -> Option<String> {
     match programs {
-        Programs::Any => Some("run every program, in the sandbox".into()),
-        Programs::Named(names) => listed("run", names).map(|words| format!("{words}, in the sandbox")),
+        Programs::Any => Some("run every program".into()),
+        Programs::Named(names) => listed("run", names),
     }
 }
 

@@ -7,8 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::Manifest;
 use crate::budget::{Gauge, Limit, Limits};
+use crate::guard::loops::Settings;
+use crate::quality::CheckHow;
 use crate::task::problem::Problems;
-use crate::task::{self, BadTask, Task};
+use crate::task::{self, BadTask, Sandbox, Task};
 use crate::view::gauge_line;
 
 /// Keys of a task that its agent may bring.
@@ -135,8 +137,52 @@ pub fn beyond(task: &Task, manifest: &Manifest) -> Vec<(String, String)> {
         let (asked, own) = (task.privacy, manifest.agent.privacy);
         ("privacy".to_owned(), format!("the task says {asked}, and the agent {name} is {own}"))
     });
+    let held = &manifest.agent.capabilities;
+    let unread = task.evidence.iter().filter(|path| !held.file_read.covers(path)).map(|path| {
+        let what = format!("the task reads {path:?}, and the agent {name} may not");
+        ("evidence".to_owned(), what)
+    });
+    let has_commands = task.checks.iter().any(|check| matches!(check.how, CheckHow::Command { .. }));
+    let programs = (has_commands && !held.file_read.is_whole()).then(|| {
+        let what = "a check that is a program reads every file of the workspace, and so does what the agent \
+             wrote for it; its `file_read` does not grant that";
+        ("check".to_owned(), what.to_owned())
+    });
+    let ports = (!task.network.ports.is_empty()).then(|| {
+        (
+            "network.ports".to_owned(),
+            format!("ports are the agent's to grant: {name} names them with its hosts"),
+        )
+    });
+    let is_laxer = !is_within(&task.sandbox, &manifest.sandbox);
+    let sandbox =
+        is_laxer.then(|| ("sandbox".to_owned(), format!("the agent {name} runs programs in a stricter one")));
+    let guard = manifest.raw.get("guard").filter(|own| task_guard(own) != task.guard);
+    let guard = guard.map(|_| ("guard".to_owned(), format!("the agent {name} has settings of its own")));
+    let more = unread.chain(programs).chain(ports).chain(sandbox).chain(guard);
     let limits = manifest.limits.iter().flat_map(|limits| higher(&task.limits, limits));
-    tools.chain(secrets).chain(hosts).chain(privacy).chain(limits).collect()
+    tools.chain(secrets).chain(hosts).chain(privacy).chain(more).chain(limits).collect()
+}
+
+/// Whether a sandbox lets programs do no more than another.
+fn is_within(asked: &Sandbox, own: &Sandbox) -> bool {
+    match (asked, own) {
+        (_, Sandbox::None) => true,
+        (Sandbox::Cage { read, write }, Sandbox::IfAvailable) => read.is_empty() && write.is_empty(),
+        (Sandbox::IfAvailable, Sandbox::IfAvailable) => true,
+        (Sandbox::Cage { read, write }, Sandbox::Cage { read: may_read, write: may_write }) => {
+            read.iter().all(|path| may_read.contains(path))
+                && write.iter().all(|path| may_write.contains(path))
+        }
+        (Sandbox::None | Sandbox::IfAvailable, Sandbox::Cage { .. })
+        | (Sandbox::None, Sandbox::IfAvailable) => false,
+    }
+}
+
+/// The guard as the manifest has it.
+fn task_guard(raw: &Value) -> Settings {
+    let task = task::parse(&json!({ "goal": "-", "model": "a:b", "guard": raw }));
+    task.map(|task| task.guard).unwrap_or_default()
 }
 
 fn higher(asked: &Limits, granted: &Limits) -> Vec<(String, String)> {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::mcp;
+use super::server::{Reach, Server};
 use super::{Agent, Capabilities, Gate, Gates, McpGrant, Paths, Privacy, Programs, SECRETS_MAX, SecretRef};
 use crate::budget::Limits;
 use crate::task::field::{Field, Table};
@@ -15,7 +16,7 @@ use crate::task::guard;
 use crate::task::limits::{self, Bound};
 use crate::task::problem::{Problems, quoted};
 use crate::task::section::Section;
-use crate::task::{self, BadTask, ToolChoice};
+use crate::task::{self, BadTask, Sandbox, ToolChoice};
 
 /// Longest name, version, host or program, in bytes.
 const WORD_MAX: usize = 256;
@@ -37,6 +38,8 @@ pub struct Manifest {
     pub tools: Vec<ToolChoice>,
     /// The bounds it sets; `None` where it says nothing about them.
     pub limits: Option<Limits>,
+    /// In what its programs run.
+    pub sandbox: Sandbox,
     /// As it was written: what a task does not say is taken from here.
     pub(super) raw: Value,
 }
@@ -71,7 +74,7 @@ fn read(top: &Table<'_>, raw: &Value) -> Manifest {
     // right before any task uses it.
     top.get("model").and_then(|field| task::model_reference(&field));
     text("instructions", TEXT_MAX);
-    top.get("sandbox").map(|field| task::sandbox(&field));
+    let sandbox = top.get("sandbox").map(|field| task::sandbox(&field)).unwrap_or_default();
     section("guard", Section::Guard).map(|table| guard::read(&table));
     let tools = task::tools(top);
     let limits = section("limits", Section::Limits).map(|table| {
@@ -90,7 +93,16 @@ fn read(top: &Table<'_>, raw: &Value) -> Manifest {
         gates: section("gates", Section::Gates).map(|table| gates(&table)).unwrap_or_default(),
         secrets: top.get("secrets").map(|field| secrets(&field)).unwrap_or_default(),
     };
-    Manifest { agent, tools, limits, raw: raw.clone() }
+    let is_started = |server: &Server| matches!(server.how, Reach::Stdio { .. });
+    if agent.servers.iter().any(is_started) && !agent.capabilities.file_read.is_whole() {
+        top.get("mcp").into_iter().for_each(|field| {
+            field.wrong(
+                "a server that is started reads every file of the workspace, and `file_read` does not grant that",
+                "grant file_read = [\".\"], or use a server at a `url`",
+            );
+        });
+    }
+    Manifest { agent, tools, limits, sandbox, raw: raw.clone() }
 }
 
 fn capabilities(table: &Table<'_>) -> Capabilities {
@@ -112,6 +124,16 @@ fn capabilities(table: &Table<'_>) -> Capabilities {
     };
     let (file_read, file_write) = (paths("file_read"), paths("file_write"));
     let programs: Vec<String> = words("shell", WORD_MAX).into_iter().map(|(_, word)| word).collect();
+    let unread = file_write.0.iter().find(|path| super::covers(".", path) && !file_read.covers(path));
+    if let (Some(field), Some(path)) = (table.get("file_write"), unread) {
+        field.wrong(
+            format!(
+                "{} may be written and not read, and whoever edits or moves a file reads it",
+                quoted(path)
+            ),
+            "grant it in `file_read` too",
+        );
+    }
     if let Some(field) = table.get("shell").filter(|_| !programs.is_empty() && !file_read.is_whole()) {
         field.wrong(
             "a program reads every file of the workspace, and `file_read` does not grant that",

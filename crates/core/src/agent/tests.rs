@@ -185,7 +185,8 @@ fn an_explanation_names_what_is_granted_what_is_not_and_who_is_asked() {
         "agent reviewer",
         "may      read every file of its workspace",
         "may      write out of its workspace",
-        "may      run python3, in the sandbox",
+        "may      run python3",
+        "sandbox  a cage around the workspace",
         "may not  reach the network",
         "may not  start other agents",
         "tools    read_file, write_file, run_command",
@@ -229,4 +230,36 @@ fn an_agent_with_programs_reads_its_whole_workspace() {
     let problems =
         refused(&json!({ "name": "x", "capabilities": { "file_read": ["src"], "shell": ["python3"] } }));
     assert!(problems.contains("capabilities.shell: a program reads every file"), "{problems}");
+}
+
+#[test]
+fn a_task_does_not_loosen_what_its_agent_runs_in() {
+    let agent = manifest(&reviewer());
+    let refused = |raw: Value| outfit(&raw, &agent).expect_err("it is read").to_string();
+    for sandbox in [json!("none"), json!("if-available"), json!({ "write": ["/srv"] })] {
+        let problems = refused(json!({ "goal": "g", "sandbox": sandbox }));
+        assert!(
+            problems.contains("sandbox: the agent reviewer runs programs in a stricter one"),
+            "{problems}"
+        );
+    }
+    let problems = refused(json!({ "goal": "g", "network": { "hosts": [], "ports": [22] } }));
+    assert!(problems.contains("network.ports"), "{problems}");
+    outfit(&json!({ "goal": "g", "sandbox": "cage" }), &agent).unwrap();
+}
+
+#[test]
+fn what_an_agent_may_not_read_comes_in_by_no_other_way() {
+    let narrow = json!({ "name": "x", "model": "a:b", "capabilities": { "file_read": ["src"], "file_write": ["src"] } });
+    let agent = manifest(&narrow);
+    let refused_task = |raw: Value| outfit(&raw, &agent).expect_err("it is read").to_string();
+    assert!(refused_task(json!({ "goal": "g", "evidence": ["private/key"] })).contains("\"private/key\""));
+    let check = json!([{ "name": "tests", "command": ["python3"] }]);
+    assert!(
+        refused_task(json!({ "goal": "g", "check": check })).contains("reads every file of the workspace")
+    );
+    let wider = json!({ "name": "x", "capabilities": { "file_read": ["src"], "file_write": ["."] } });
+    assert!(refused(&wider).contains("may be written and not read"), "{}", refused(&wider));
+    let server = json!({ "name": "x", "mcp": [{ "name": "git", "command": ["git-server"] }] });
+    assert!(refused(&server).contains("a server that is started reads every file"), "{}", refused(&server));
 }

@@ -343,7 +343,19 @@ impl Run {
     fn call_refused(&mut self, action: ActionId, why: Refusal, message: &str) {
         self.watch_refused(action, why, message);
         self.approvals.remove(&Subject::Action(action));
-        self.answer(action, Answer::ours(message));
+        let answer = match why {
+            // What is wrong with a file quotes the file.
+            Refusal::Unprepared => Answer::outside(Payload::inline(message), true, None),
+            Refusal::UnknownTool
+            | Refusal::BadArguments
+            | Refusal::Truncated
+            | Refusal::Denied
+            | Refusal::Cancelled
+            | Refusal::NotOffered
+            | Refusal::NotAllowed
+            | Refusal::Unavailable => Answer::ours(message),
+        };
+        self.answer(action, answer);
     }
 
     fn call_blocked(&mut self, action: ActionId, why: &loops::Finding, known: Option<&Known>) {

@@ -60,7 +60,8 @@ async fn what_a_server_claims_is_a_guess_and_the_manifest_knows_better() {
         ("echo", Touch::Read, Repeat::Freely, Consent::Ask),
         ("pay", Touch::Exec, Repeat::Never, Consent::Ask),
         ("die-put", Touch::Exec, Repeat::WithSameKey, Consent::Ask),
-        ("die-read", Touch::Exec, Repeat::Freely, Consent::NotNeeded),
+        // Nobody is asked about this one, so nothing rests on what the server claims.
+        ("die-read", Touch::Exec, Repeat::Never, Consent::NotNeeded),
     ] {
         let found = find(&connected, tool);
         let spec = found.spec();
@@ -198,9 +199,11 @@ async fn secrets_reach_the_server_and_come_back_masked() {
     env.insert("API_TOKEN".to_owned(), Given::File { file, prefix: String::new() });
     env.insert("MODE".to_owned(), Given::Text("fast".to_owned()));
     let connected = world.servers().connect(&server, FirstUse::Pin).await.unwrap();
-    for (name, expected) in
-        [("API_TOKEN", "Ok(\"[secret]\")"), ("MODE", "Ok(\"fast\")"), ("USER", "Err(NotPresent)")]
-    {
+    for (name, expected) in [
+        ("API_TOKEN", "Ok(\"[secret of the server]\")"),
+        ("MODE", "Ok(\"fast\")"),
+        ("USER", "Err(NotPresent)"),
+    ] {
         let args = json!({"text": name});
         let output = world.call_with(&connected, "env", args, Duration::from_secs(20)).await;
         assert_eq!(output.text, expected, "{name}");

@@ -1,7 +1,7 @@
 //! What a run is worked on with: workspace, tools, servers, secrets, network. Found
 //! when a task is submitted, so that it is refused then, and again when it is taken up.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::quality::CheckHow;
@@ -134,12 +134,30 @@ impl Inner {
         self.home.as_ref().map(|home| servers::of(home, folder, sandbox, reach))
     }
 
+    /// Where servers are started to learn their tools: a run that works on a copy does
+    /// not touch the original, and neither do its servers.
+    fn looking_place(&self, task: &Task) -> Result<PathBuf, EngineError> {
+        match (task.workspace.mode, &self.home) {
+            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy, None) => {
+                Ok(PathBuf::from(&task.workspace.path))
+            }
+            (WorkspaceMode::Copy, Some(home)) => {
+                let place = home.join("servers");
+                std::fs::create_dir_all(&place).map_err(|error| EngineError::Task {
+                    what: format!("cannot make {}: {error}", place.display()),
+                    remedy: "check the rights of the engine's home, and whether its disk has room".into(),
+                })?;
+                Ok(place)
+            }
+        }
+    }
+
     /// The tools a new run gets: those the task names, and those of the agent's servers.
     pub(super) async fn tools_of(&self, task: &Task) -> Result<Vec<ToolSpec>, EngineError> {
         let mut registry = Registry::with_own(&task.tools, &self.tools)?;
         let reach = reach_of(task)?;
         let sandbox = Sandbox::of(task, &self.cages, &reach);
-        let servers = self.servers(Path::new(&task.workspace.path), sandbox.clone(), &reach);
+        let servers = self.servers(&self.looking_place(task)?, sandbox.clone(), &reach);
         let connections = Connections::open(task, servers.as_ref()).await?;
         let added = connections.add_to(&mut registry, task, None);
         connections.close().await;

@@ -39,6 +39,7 @@ pub async fn run_command_check(
         author: Author::Task,
         folder: workspace.root(),
         sandbox,
+        is_own_tool: false,
         variables: Vec::new(),
         input: output_text.as_bytes().to_vec(),
         limit: timeout,

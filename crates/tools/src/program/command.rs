@@ -60,6 +60,7 @@ impl Tool for RunCommand {
             author: Author::Model,
             folder: ctx.workspace.root(),
             sandbox: &ctx.sandbox,
+            is_own_tool: false,
             variables: Vec::new(),
             input: args.stdin.into_bytes(),
             limit: ctx.timeout,

@@ -66,6 +66,7 @@ impl CommandCall {
             author: Author::Task,
             folder: ctx.workspace.root(),
             sandbox: &ctx.sandbox,
+            is_own_tool: true,
             variables,
             input,
             limit: ctx.timeout,

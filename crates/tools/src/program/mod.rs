@@ -68,6 +68,9 @@ pub(crate) struct Program<'a> {
     pub(crate) folder: &'a Path,
     /// In what it runs.
     pub(crate) sandbox: &'a Sandbox,
+    /// A tool that the task or the agent declares, which does what its author wrote:
+    /// it may write where the agent may not.
+    pub(crate) is_own_tool: bool,
     /// Variables besides the usual ones.
     pub(crate) variables: Vec<(String, String)>,
     /// What it reads.
@@ -233,7 +236,7 @@ impl Program<'_> {
                     variables: self.variables.clone(),
                     read: read.clone(),
                     write: write.clone(),
-                    narrow: narrow.clone().filter(|_| self.author == Author::Model),
+                    narrow: narrow.clone().filter(|_| !self.is_own_tool),
                 };
                 let caged = sandbox::caged(cages, wish, outlet.as_ref()).await?;
                 Ok((Command::from(caged.command), Some(caged.hold)))

@@ -58,6 +58,7 @@ impl Served<'_> {
             author: Author::Task,
             folder: self.folder,
             sandbox: self.sandbox,
+            is_own_tool: false,
             variables: self.variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             input: Vec::new(),
             limit: Duration::MAX,

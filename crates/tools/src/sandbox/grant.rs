@@ -95,6 +95,11 @@ pub(super) fn grant(wish: &Wish, around: Surroundings<'_>, stop: &StopFlag) -> R
     for root in roots.iter().chain(&read) {
         nested.extend(Nested::below(root, stop));
     }
+    if nested.is_cut {
+        return Err("the granted folders hold more files, or lie deeper, than can be looked through for .git and .env; \
+             name a smaller folder as the workspace"
+            .to_owned());
+    }
     if nested.count() > FOUND_MAX {
         return Err(format!(
             "more than {FOUND_MAX} files and folders must be kept from programs (.git and .env below the granted \
@@ -113,9 +118,10 @@ pub(super) fn grant(wish: &Wish, around: Surroundings<'_>, stop: &StopFlag) -> R
 /// leads elsewhere, cannot be written.
 fn own_folder(wish: &Wish) -> Vec<PathBuf> {
     let Some(parts) = &wish.narrow else { return vec![wish.folder.clone()] };
-    let folder = [real(&wish.folder)];
-    let parts = parts.iter().map(|part| wish.folder.join(part));
-    parts.filter(|part| part.exists() && is_below(&real(part), &folder)).collect()
+    let folder = real(&wish.folder);
+    // Joined anew, so that `./a/` is `a`.
+    let parts = parts.iter().map(|part| folder.join(part).components().collect::<PathBuf>());
+    parts.filter(|part| part.canonicalize().is_ok_and(|real| real == *part)).collect()
 }
 
 /// What may be read besides what may be written.

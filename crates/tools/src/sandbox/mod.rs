@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bowline_cage::Caged;
+use bowline_core::agent::server::{self, Server};
 use bowline_core::event::Confinement;
 use bowline_core::task;
 use bowline_core::task::Task;
@@ -113,7 +114,7 @@ fn narrow(task: &Task) -> Option<Vec<String>> {
     (!granted.is_whole()).then(|| granted.0.clone())
 }
 
-/// Whether a task has programs run: tools that are programs, or checks.
+/// Whether a task has programs run: tools that are programs, checks, or servers.
 #[must_use]
 pub fn runs_programs(task: &Task) -> bool {
     use bowline_core::quality::CheckHow;
@@ -122,7 +123,9 @@ pub fn runs_programs(task: &Task) -> bool {
         CheckHow::Command { .. } => true,
         CheckHow::Schema(_) => false,
     };
-    task.tools.iter().any(is_program) || task.checks.iter().any(is_command)
+    let is_started = |server: &Server| matches!(server.how, server::Reach::Stdio { .. });
+    let starts_servers = task.agent.as_ref().is_some_and(|agent| agent.servers.iter().any(is_started));
+    starts_servers || task.tools.iter().any(is_program) || task.checks.iter().any(is_command)
 }
 
 /// The program in its cage, not started yet.

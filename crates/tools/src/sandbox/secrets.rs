@@ -2,7 +2,8 @@
 //! of other repositories, whose hooks run, and `.env` files.
 //!
 //! The tree is looked through level by level, so that what lies near is found in
-//! any case; links are not followed. What lies beyond the bounds is not found.
+//! any case; links are not followed. A program does not run where there is more than
+//! is looked through: whoever makes that many files could hide one among them.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -11,10 +12,10 @@ use std::path::{Path, PathBuf};
 use crate::background::StopFlag;
 
 /// Most files and folders that are looked at below one granted folder.
-const ENTRIES_MAX: usize = 200_000;
+const ENTRIES_MAX: usize = 1_000_000;
 
 /// Deepest folder that is entered.
-const DEPTH_MAX: usize = 32;
+const DEPTH_MAX: usize = 64;
 
 /// Most that is kept; a program with more around it does not run.
 pub(super) const FOUND_MAX: usize = 128;
@@ -26,6 +27,8 @@ pub(super) struct Nested {
     pub(super) repositories: Vec<PathBuf>,
     /// Secrets: hidden.
     pub(super) secrets: Vec<PathBuf>,
+    /// There was more than is looked through.
+    pub(super) is_cut: bool,
 }
 
 impl Nested {
@@ -43,6 +46,7 @@ impl Nested {
             for entry in listed.flatten() {
                 entries += 1;
                 if entries > ENTRIES_MAX {
+                    nested.is_cut = true;
                     return nested;
                 }
                 let Ok(kind) = entry.file_type() else { continue };
@@ -56,8 +60,11 @@ impl Nested {
                     if depth > 0 {
                         nested.secrets.push(path);
                     }
-                } else if kind.is_dir() && depth < DEPTH_MAX {
-                    folders.push_back((path, depth + 1));
+                } else if kind.is_dir() {
+                    nested.is_cut |= depth == DEPTH_MAX;
+                    if depth < DEPTH_MAX {
+                        folders.push_back((path, depth + 1));
+                    }
                 }
             }
         }
@@ -71,6 +78,7 @@ impl Nested {
     pub(super) fn extend(&mut self, other: Self) {
         self.repositories.extend(other.repositories);
         self.secrets.extend(other.secrets);
+        self.is_cut |= other.is_cut;
     }
 }
 

@@ -165,17 +165,22 @@ impl Index {
     pub fn judge(&self, touch: Touch, args: &str) -> Vec<Tainted> {
         match touch {
             Touch::Read => Vec::new(),
-            Touch::Write | Touch::Exec => {
-                let mut found = Vec::new();
-                argument::each(args, |scalar| {
-                    if found.len() < TAINTED_MAX {
-                        found.extend(self.scalar(scalar));
-                    }
-                });
-                found.truncate(TAINTED_MAX);
-                found
-            }
+            Touch::Write | Touch::Exec => self.judge_where(args, |_| true),
         }
+    }
+
+    /// The same for the places that matter alone, by their JSON pointers: what stands
+    /// elsewhere, however much, hides nothing there.
+    #[must_use]
+    pub fn judge_where(&self, args: &str, matters: impl Fn(&str) -> bool) -> Vec<Tainted> {
+        let mut found = Vec::new();
+        argument::each(args, |scalar| {
+            if found.len() < TAINTED_MAX && matters(&scalar.pointer()) {
+                found.extend(self.scalar(scalar));
+            }
+        });
+        found.truncate(TAINTED_MAX);
+        found
     }
 
     fn scalar(&self, scalar: &Scalar<'_>) -> Vec<Tainted> {
