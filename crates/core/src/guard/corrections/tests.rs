@@ -158,6 +158,8 @@ fn answers_to_a_question_are_no_corrections() {
         assert!(!is_correction(answer), "{answer}");
     }
     assert!(is_correction("No, I wanted the other flight."));
+    assert!(!is_correction("The report in euros instead of dollars?"), "a question");
+    assert!(is_correction("The report in euros instead of dollars."));
     let mut corrections = said(&["Please cancel reservation 59XX6W."]);
     assert_eq!(corrections.record_message("Yes, cancel reservation 59XX6W."), Remark::Plain);
 }
@@ -294,6 +296,14 @@ fn of_a_long_message_the_first_terms_are_kept() {
     let topic = Topic::of(&words.join(" "));
     assert_eq!(topic.telling.len(), topic::TERMS_MAX);
     assert_eq!(topic.telling, Topic::of(&words[..topic::TERMS_MAX].join(" ")).telling);
+}
+
+#[test]
+fn of_a_long_message_the_han_are_kept_up_to_a_bound() {
+    let message = |count: u32| (0..count).map(|at| char::from_u32(0x5000 + at).unwrap()).collect::<String>();
+    let most = 4 * topic::TERMS_MAX;
+    assert_eq!(topic::han_bag(&message(60)).len(), 60);
+    assert_eq!(topic::han_bag(&message(300)).len(), most);
 }
 
 #[test]

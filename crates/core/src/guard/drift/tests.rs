@@ -326,6 +326,7 @@ fn a_language_is_told_by_the_first_sixteen_hundred_characters() {
     assert_eq!(Language::of(&mixed), Language::Chinese, "most of it is Han");
     assert_eq!(Language::of(&format!("{}か", "测".repeat(8))), Language::Chinese, "one syllable in nine");
     assert_eq!(Language::of(&format!("{}か", "测".repeat(7))), Language::Japanese);
+    assert_eq!(["3", "٣", "½"].map(|digit| cut(digit).len()), [1, 1, 1], "digits of every script");
     for nothing in ["", "12 + 3 = 15", "xyz测"] {
         assert_eq!(Language::of(nothing), Language::Other, "{nothing}");
     }
@@ -354,6 +355,30 @@ fn an_identifier_is_cut_where_a_word_begins_and_a_plural_is_none() {
     assert_eq!(cut("parseHTMLs"), ["parse", "HTMLs"]);
     assert_eq!(cut("HTTPQx"), ["HTTP", "Qx"]);
     assert_eq!(cut("re\u{301}sume\u{301}"), ["re\u{301}sume\u{301}"], "an accent is part of its letter");
+}
+
+/// Words of no language, none of which begins or ends like another.
+fn made_up(count: usize) -> Vec<String> {
+    let letters = |of: &'static str| of.chars();
+    let words = letters("qxzjwv").flat_map(|first| {
+        letters("aeiou")
+            .flat_map(move |vowel| letters("qxzjw").map(move |last| format!("{first}{vowel}{last}k")))
+    });
+    words.take(count).collect()
+}
+
+#[test]
+fn a_sentence_that_hangs_on_the_task_by_half_is_neither_loose_nor_tied_by_its_own_words() {
+    let words = made_up(114);
+    let task = words[..100].join(" ");
+    // Of a hundred terms, a quarter is a full hold; two of sixteen are half of that.
+    let answer = words[..2].iter().chain(&words[100..]).cloned().collect::<Vec<_>>().join(" ");
+    let Judgement::Judged(drift) = judge(&Settings::default(), &task, &[], &answer) else {
+        panic!("not judged")
+    };
+    assert!((drift.score - 0.5).abs() < 1e-12, "{drift:?}");
+    assert_eq!(drift.ungrounded, Vec::<String>::new());
+    assert_eq!(drift.grounded.len(), 2);
 }
 
 #[test]

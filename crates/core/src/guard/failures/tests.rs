@@ -101,6 +101,10 @@ fn an_error_is_named_by_its_exception_else_by_the_first_line_that_tells() {
         assert_eq!(error_class(text), error_class(line), "{text}");
     }
     assert_ne!(error_class("ValueError: bad"), error_class("error in step 3"));
+    assert_eq!(error_class("error: a `b c d"), "error a b c d", "a quote that never closes is none");
+    for [one, other] in [["C:\\a\\b", "D:\\x"], ["core::a::b", "x::y"], ["/a/b", "c/d"]] {
+        assert_eq!(error_class(&format!("error in {one}")), error_class(&format!("error in {other}")));
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::guard::RoundTrace;
+use crate::guard::loops::world::TARGETS_MAX;
 use crate::guard::loops::{Layer, Reason, Rounds};
 use crate::tool::Repeat;
 
@@ -435,4 +436,24 @@ fn every_further_repeat_in_a_row_weighs_as_much_as_the_last_that_has_a_weight() 
     let weights = Settings::default().weights.same_in_a_row;
     assert_eq!(points.last(), weights.last(), "{points:?}");
     assert!(points.len() > weights.len(), "{points:?}");
+}
+
+#[test]
+fn a_file_whose_change_was_forgotten_for_want_of_room_may_be_looked_at_again() {
+    let editor = |command: &str, file: usize| {
+        let args = format!(r#"{{"command":"{command}","path":"/w/{file}.py"}}"#);
+        CallTrace::of("editor", &args, None)
+    };
+    let mut detector = Detector::new(Settings { action: Action::Block, ..Settings::default() });
+    let text = OutputTrace::of("text", Some(true));
+    detector.record_call(&editor("view", 0), &text, None);
+    assert!(matches!(detector.check(&editor("view", 0)), Verdict::Block(_)));
+    for file in 0..=TARGETS_MAX {
+        detector.record_call(
+            &editor("insert", file),
+            &OutputTrace::of(&format!("edit {file}"), Some(true)),
+            None,
+        );
+    }
+    assert_eq!(detector.check(&editor("view", 0)), Verdict::Allow);
 }

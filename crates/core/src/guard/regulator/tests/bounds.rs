@@ -27,6 +27,21 @@ fn as_many_tools_may_have_limits_of_their_own_as_are_kept() {
 }
 
 #[test]
+fn a_cap_holds_from_its_warning_on_when_quality_is_below_a_half_and_not_at_a_half() {
+    let at = |score: f64| {
+        let mut regulator = regulator(Limits { tokens: Cap::At(1000), ..Limits::default() });
+        let scores = [score; 3].map(|score| Event::Quality { score });
+        feed(&mut regulator, &scores);
+        rules(&feed(&mut regulator, &[input(900)]))
+    };
+    assert_eq!(at(0.5), [(Rule::Cap, Verdict::Warn)]);
+    assert_eq!(at(0.49), [(Rule::Cap, Verdict::Stop)]);
+    let mut unused = regulator(Limits { tokens: Cap::At(0), ..Limits::default() });
+    let poor = [0.49; 3].map(|score| Event::Quality { score });
+    assert_eq!(rules(&feed(&mut unused, &poor)), [], "nothing was used of nothing");
+}
+
+#[test]
 fn what_users_corrected_can_be_asked_for() {
     let mut regulator = fresh();
     (0..3).for_each(|_| regulator.feed(&Event::Correction { kind: "dates are ISO" }).unwrap());
