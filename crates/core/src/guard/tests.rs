@@ -322,6 +322,7 @@ fn arguments_given_as_words_stay_words() {
     assert_eq!(effect("run", r#"{"cmd":["","rm","x"]}"#), Effect::Exec, "an empty word is a word");
     assert_eq!(effect("run", r#"{"argv":["rm","x"]}"#), Effect::Write);
     assert_eq!(effect("run", r#"{"cmd":["rm",1]}"#), Effect::Exec);
+    assert_eq!(effect("run", r#"{"cmd":["then","rm","x"]}"#), Effect::Write, "rather than a look");
 }
 
 #[test]

@@ -357,6 +357,15 @@ fn an_identifier_is_cut_where_a_word_begins_and_a_plural_is_none() {
     assert_eq!(cut("re\u{301}sume\u{301}"), ["re\u{301}sume\u{301}"], "an accent is part of its letter");
 }
 
+#[test]
+fn a_language_nobody_knows_is_no_reason_not_to_judge() {
+    let english =
+        "The invoice was sent to the customer on Tuesday, and the accountant booked the transfer from Oslo.";
+    let russian = "Счёт отправлен клиенту вчера вечером, бухгалтер провёл перевод из Осло, отдел закрыт.";
+    assert_eq!(unjudged("Почему тест падает?", english), None);
+    assert_eq!(unjudged("Why does the nightly backup fail?", russian), None);
+}
+
 /// Words of no language, none of which begins or ends like another.
 fn made_up(count: usize) -> Vec<String> {
     let letters = |of: &'static str| of.chars();

@@ -252,6 +252,16 @@ fn a_call_is_counted_when_it_is_first_tried_and_when_another_try_is_decided() {
     assert_eq!(ledger.account(&id("root")).unwrap().tool_calls, 1, "the decision to try again counted it");
 }
 
+#[test]
+fn a_run_that_is_in_already_is_not_let_in_again_by_its_journal() {
+    let mut ledger = Ledger::open(&id("root"), &Limits::default());
+    ledger.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
+    ledger.reserve(&id("a"), &step(1, 5)).unwrap();
+    let before = ledger.clone();
+    ledger.apply(&id("a"), &submitted(Some(id("root")), &Limits::default()));
+    assert_eq!(ledger, before);
+}
+
 fn ended() -> Event {
     let why = HaltReason::Cancelled { by: "ann".into() };
     Event::Ended { contract: CONTRACT, ending: Ending::Halted { why, report: None } }

@@ -124,6 +124,7 @@ fn an_amount_that_is_none_is_told_how_to_be_written() {
     assert!(remedy("ten").contains("decimal number"));
     assert!(remedy("-1").contains("spend only grows"));
     assert!(remedy("99999999999999999999").contains("in the unit asked for"));
+    assert!(micros("1000000000000.0000001").is_err(), "too much to be rounded");
     let share = fresh().feed(&Event::Drift { share: 1.5 }).unwrap_err();
     assert!(share.remedy().contains("from 0"), "{}", share.remedy());
 }
