@@ -28,8 +28,11 @@ pub(super) enum Outcome {
 /// The file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Kept {
-    /// The code the outcomes were found on; they hold for no other.
+    /// The code the survivors were found on; they hold for no other.
     code: u64,
+    /// The files the other outcomes were found on, each with a number of its text.
+    #[serde(default)]
+    texts: BTreeMap<String, u64>,
     /// The tests they were found with; others may notice what these did not.
     tests: u64,
     /// By name, with the place.
@@ -44,18 +47,21 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Reads it. Outcomes of other code are forgotten, and survivors of other tests. What
-    /// was noticed stays noticed: only a run anew finds a test that was made weaker.
+    /// Reads it. Outcomes of a file that has changed are forgotten, and survivors of other
+    /// code or other tests. What was noticed stays noticed: only a run anew finds a test
+    /// that was made weaker.
     pub(super) fn read(scratch: &Scratch, name: &str) -> Result<Self> {
         let folder = &scratch.kept;
         let path = folder.join(format!("{name}.json"));
         let read = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
         let mut kept = Self { path, ..read.unwrap_or_default() };
-        if kept.code != scratch.code {
-            kept.forget();
-        } else if kept.tests != scratch.tests {
-            kept.outcomes.retain(|_, outcome| *outcome != Outcome::Survived);
-        }
+        let is_same = (kept.code, kept.tests) == (scratch.code, scratch.tests);
+        let old = std::mem::replace(&mut kept.texts, scratch.texts.clone());
+        kept.outcomes.retain(|name, outcome| {
+            let file = name.split(':').next().unwrap_or_default();
+            let is_same_file = old.get(file).is_some_and(|text| scratch.texts.get(file) == Some(text));
+            is_same_file && (is_same || *outcome != Outcome::Survived)
+        });
         if kept.tests != scratch.tests {
             kept.measured = None;
         }

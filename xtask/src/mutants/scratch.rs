@@ -2,7 +2,7 @@
 //! clone stays clean, and is written only where it differs, so that cargo builds
 //! only what changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,10 @@ pub(super) struct Scratch {
     pub(super) target: PathBuf,
     /// Where outcomes are kept.
     pub(super) kept: PathBuf,
-    /// A number of all code: another one means other outcomes.
+    /// A number of all code: with another one, what was not noticed is tried again.
     pub(super) code: u64,
+    /// A number of each file of code, by its path.
+    pub(super) texts: BTreeMap<String, u64>,
     /// A number of all tests: with others, more may be noticed.
     pub(super) tests: u64,
     pub(super) clone: PathBuf,
@@ -48,12 +50,16 @@ impl Scratch {
         let Places { clone, folder } = places;
         let root = folder.join("clone");
         let (mut code, mut tests) = (DefaultHasher::new(), DefaultHasher::new());
-        let mut wanted = BTreeSet::new();
+        let (mut wanted, mut texts) = (BTreeSet::new(), BTreeMap::new());
         for path in files(clone)? {
             let from = clone.join(&path);
             let bytes = std::fs::read(&from).with_context(|| format!("cannot read {path}"))?;
-            if is_compiled(&path) {
-                (&path, &bytes).hash(if is_test(&path) { &mut tests } else { &mut code });
+            if is_compiled(&path) && is_test(&path) {
+                (&path, &bytes).hash(&mut tests);
+            } else if is_compiled(&path) {
+                let number = number(&bytes);
+                (&path, number).hash(&mut code);
+                texts.insert(path.clone(), number);
             }
             if !except.contains(path.as_str()) {
                 let to = root.join(&path);
@@ -73,6 +79,7 @@ impl Scratch {
             target: folder.join("build"),
             kept: folder.clone(),
             code: code.finish(),
+            texts,
             tests: tests.finish(),
             clone: clone.clone(),
         })
@@ -87,6 +94,12 @@ impl Scratch {
     pub(super) fn write(&self, path: &str, text: &str) -> Result<()> {
         write_if_other(&self.root.join(path), text.as_bytes()).map(drop)
     }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn is_test(path: &str) -> bool {

@@ -162,14 +162,14 @@ fn the_share_that_is_told_leaves_out_what_was_not_run_and_what_does_not_compile(
 }
 
 #[test]
-fn outcomes_hold_for_their_code_survivors_for_their_tests_and_guesses_for_any() {
+fn outcomes_hold_for_their_file_survivors_for_all_code_and_tests_and_guesses_for_any() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |code: u64, tests: u64| {
-        let (root, target) = (PathBuf::new(), PathBuf::new());
-        let scratch =
-            Scratch { root, target, kept: folder.path().into(), code, tests, clone: PathBuf::new() };
-        Kept::read(&scratch, "core").unwrap()
+    let with = |code: u64, text: u64, tests: u64| {
+        let (root, target, texts) = (PathBuf::new(), PathBuf::new(), [("a".to_owned(), text)].into());
+        let (kept, clone) = (folder.path().into(), PathBuf::new());
+        Kept::read(&Scratch { root, target, kept, code, texts, tests, clone }, "core").unwrap()
     };
+    let at = |code: u64, tests: u64| with(code, code, tests);
     let mut kept = at(7, 1);
     kept.set("a:1:1: x", Outcome::Killed);
     kept.set("a:2:1: y", Outcome::Survived);
@@ -178,6 +178,7 @@ fn outcomes_hold_for_their_code_survivors_for_their_tests_and_guesses_for_any() 
     let outcomes = |kept: &Kept| (kept.outcome("a:1:1: x"), kept.outcome("a:2:1: y"));
     assert_eq!(outcomes(&at(7, 1)), (Some(Outcome::Killed), Some(Outcome::Survived)));
     assert_eq!(outcomes(&at(7, 2)), (Some(Outcome::Killed), None), "another test may notice");
+    assert_eq!(outcomes(&with(8, 7, 1)), (Some(Outcome::Killed), None), "another file has changed");
     assert_eq!(outcomes(&at(8, 1)), (None, None));
     assert_eq!(at(8, 1).guess("a: x #0"), Some("tests::t"));
 }

@@ -179,6 +179,7 @@ fn what_varies_from_run_to_run_is_taken_out_and_nothing_else() {
         ("2026-03-01 12:30:45*01:00", "<ts>*01:00"),
         ("2026-03-01 x 2026-03-01_12:30:45", "2026-03-01 x 2026-03-01_12:30:45"),
         ("20260-03-01 12:30:45", "20260-03-01 <t>"),
+        ("2026-3-011 12:30:45", "2026-3-011 <t>"),
         ("took 12.5ms.", "took <dur>."),
         ("1,5 s", "<dur>"),
         ("3 seconds ago, 3 secondsx", "<dur> ago, 3 secondsx"),
@@ -189,6 +190,7 @@ fn what_varies_from_run_to_run_is_taken_out_and_nothing_else() {
         ("pid    4711", "pid    <pid>"),
         ("pid     4711 pid4711 pie 4711", "pid     4711 pid4711 pie 4711"),
         ("pid 5s", "pid <dur>"),
+        ("pid 0xg", "pid <pid>xg"),
         ("/tmp/a-b.c+d@e%f~g/h x", "/tmp/x x"),
         ("/var/folders/ab/T, /var/tmp/q", "/tmp/x, /tmp/x"),
         ("/tmpx /var/log a/b", "/tmpx /var/log a/b"),
@@ -320,6 +322,7 @@ fn arguments_given_as_words_stay_words() {
     assert_eq!(effect("run", r#"{"cmd":["","rm","x"]}"#), Effect::Exec, "an empty word is a word");
     assert_eq!(effect("run", r#"{"argv":["rm","x"]}"#), Effect::Write);
     assert_eq!(effect("run", r#"{"cmd":["rm",1]}"#), Effect::Exec);
+    assert_eq!(effect("run", r#"{"cmd":["then","rm","x"]}"#), Effect::Write, "rather than a look");
 }
 
 #[test]
@@ -344,4 +347,54 @@ fn a_reply_without_words_has_no_opening_and_no_sketch() {
     let long = "a".repeat(60);
     assert_eq!(spoken(&format!("{long}b")), spoken(&format!("{long}c")));
     assert_ne!(spoken(&format!("{}b", &long[1..])), spoken(&format!("{}c", &long[1..])));
+}
+
+#[test]
+fn input_for_a_running_program_is_known_by_its_flag_only() {
+    let with = |flag: &str| effect("bash", &format!(r#"{{"command":"ls","is_input":{flag}}}"#));
+    assert_eq!((with("true"), with(r#""true""#)), (Effect::Cursor, Effect::Cursor));
+    assert_eq!((with("false"), with(r#""false""#), with("null")), (Effect::Read, Effect::Read, Effect::Read));
+}
+
+#[test]
+fn an_editors_verb_without_a_file_is_a_command_like_any_other() {
+    for verb in ["create", "str_replace", "insert", "delete", "write", "append"] {
+        assert_eq!(effect("bash", &format!(r#"{{"command":"{verb}"}}"#)), Effect::Exec, "{verb}");
+        let with_path = format!(r#"{{"command":"{verb}","path":"/w/a.py"}}"#);
+        assert_eq!(effect("bash", &with_path), Effect::Write, "{verb}");
+    }
+}
+
+#[test]
+fn an_exception_of_a_module_is_seen_although_the_tool_says_it_went_well() {
+    for text in ["ok\nmy_pkg.errors.OopsError: a", "ok\nHttp_Error: a", "ok\npkg.OopsException: a"] {
+        assert!(error_signature(text, false).is_some(), "{text}");
+    }
+}
+
+#[test]
+fn a_result_that_failed_is_one_after_it_was_written_down() {
+    for ok in [true, false] {
+        let trace = OutputTrace::of("x", Some(ok));
+        let written = serde_json::to_value(trace).unwrap();
+        assert_eq!(written.get("outcome").is_none(), ok, "success goes without saying");
+        assert_eq!(serde_json::from_value::<OutputTrace>(written).unwrap(), trace);
+    }
+}
+
+#[test]
+fn texts_that_agree_by_chance_only_are_not_similar() {
+    let sketch = |letters: &str| serde_json::from_value::<Sketch>(letters.into()).unwrap();
+    let one = sketch(&"A".repeat(64));
+    let sharing = |cells: usize| sketch(&format!("{}{}", "A".repeat(cells), "B".repeat(64 - cells)));
+    let similar: Vec<u32> = [0, 1, 2, 32, 64].map(|cells| one.similar_percent(&sharing(cells))).to_vec();
+    assert_eq!(similar, [0, 0, 3, 50, 100]);
+}
+
+#[test]
+fn what_was_taken_out_of_an_error_counts_towards_its_length() {
+    let named = |end: &str| error_signature(&format!("error {}{end}", "'a' ".repeat(120)), true);
+    assert_eq!(named("x"), named("y"));
+    let shorter = |end: &str| error_signature(&format!("error {}{end}", "'a' ".repeat(110)), true);
+    assert_ne!(shorter("x"), shorter("y"));
 }

@@ -7,6 +7,13 @@ use super::*;
 
 const CASES: &str = include_str!("../../../../../fixtures/guard/confidence.jsonl");
 
+#[test]
+fn a_probability_is_told_from_none_down_to_its_bound() {
+    assert!(exp_of_negative(-700.0) > 0.0);
+    assert!(exp_of_negative(-700.5).abs() < f64::MIN_POSITIVE);
+    assert!((exp_of_negative(-1.0) - 0.367_879_441_171_442_33).abs() < 1e-12);
+}
+
 #[derive(Deserialize)]
 struct Case {
     name: String,

@@ -139,6 +139,16 @@ fn asking_again_counts_within_the_window_only() {
 }
 
 #[test]
+fn one_word_is_no_question_and_a_much_longer_one_asks_for_more() {
+    assert_eq!(said(&["Invoices?"]).record_message("invoices"), Remark::Plain);
+    let longer = "cancelled orders by regions, currencies, discounts and refunds";
+    assert_eq!(said(&["cancelled orders"]).record_message(longer), Remark::Plain);
+    assert_eq!(said(&[longer]).record_message("cancelled orders"), Remark::Plain);
+    assert_eq!(said(&["cancelled orders"]).record_message("cancelled orders, refunds"), Remark::Plain);
+    assert_eq!(said(&["cancelled orders"]).record_message("orders cancelled"), Remark::Implicit);
+}
+
+#[test]
 fn answers_to_a_question_are_no_corrections() {
     for answer in [
         "No, I don't want to be transferred.",
@@ -148,6 +158,8 @@ fn answers_to_a_question_are_no_corrections() {
         assert!(!is_correction(answer), "{answer}");
     }
     assert!(is_correction("No, I wanted the other flight."));
+    assert!(!is_correction("The report in euros instead of dollars?"), "a question");
+    assert!(is_correction("The report in euros instead of dollars."));
     let mut corrections = said(&["Please cancel reservation 59XX6W."]);
     assert_eq!(corrections.record_message("Yes, cancel reservation 59XX6W."), Remark::Plain);
 }
@@ -216,6 +228,12 @@ fn corrections_that_share_nothing_or_little_are_not_one_kind() {
     corrections.record_correction("tabs indentation columns margins");
     corrections.record_correction("tabs invoices customers payments");
     assert_eq!(corrections.kinds.len(), 2, "a quarter in common is not half");
+    for [one, other] in [["transport", "translators"], ["card", "cart"]] {
+        let mut corrections = Corrections::default();
+        corrections.record_correction(one);
+        corrections.record_correction(other);
+        assert_eq!(corrections.kinds.len(), 2, "a common beginning is not the word");
+    }
 }
 
 /// A word unlike that of every other number.
@@ -248,6 +266,53 @@ fn a_question_in_han_is_asked_again_by_its_characters_in_any_order_and_by_nothin
     let mixed = "order report total 三月取消订单";
     assert_eq!(said(&[mixed]).record_message("order report total"), Remark::Plain, "the months are gone");
     assert_eq!(said(&["order report total"]).record_message(mixed), Remark::Plain);
+}
+
+#[test]
+fn as_much_as_is_ever_kept_is_within_bounds_and_one_more_is_not() {
+    let mut kept = said(&["No, use tabs."]);
+    kept.settings.window = WINDOW_MAX;
+    let terms = |count: usize| (0..count).map(|at| subject(at).into()).collect::<Vec<Box<str>>>();
+    kept.kinds[0].topic = Topic { telling: terms(topic::TERMS_MAX), weak: terms(topic::TERMS_MAX) };
+    kept.kinds[0].examples = vec!["x".repeat(EXAMPLE_CHARS_MAX).into(); EXAMPLES_MAX].into();
+    kept.kinds = vec![kept.kinds[0].clone(); KINDS_MAX];
+    kept.asked = vec![kept.asked[0].clone(); usize::try_from(WINDOW_MAX).unwrap() + 1].into();
+    assert_eq!(kept.check_bounds(), Ok(()));
+    let more = |change: &dyn Fn(&mut Corrections)| {
+        let mut more = kept.clone();
+        change(&mut more);
+        more.check_bounds().unwrap_err().what
+    };
+    assert_eq!(more(&|all| all.kinds.push(all.kinds[0].clone())), "kinds");
+    assert_eq!(more(&|all| all.kinds[3].topic.telling.push("one".into())), "terms or examples");
+    assert_eq!(more(&|all| all.kinds[3].topic.weak.push("one".into())), "terms or examples");
+    assert_eq!(more(&|all| all.kinds[3].examples.push_back("one".into())), "terms or examples");
+    assert_eq!(more(&|all| all.asked.push_back(all.asked[0].clone())), "turns");
+}
+
+#[test]
+fn of_a_long_message_the_first_terms_are_kept() {
+    let words: Vec<String> = (0..40).map(subject).collect();
+    let topic = Topic::of(&words.join(" "));
+    assert_eq!(topic.telling.len(), topic::TERMS_MAX);
+    assert_eq!(topic.telling, Topic::of(&words[..topic::TERMS_MAX].join(" ")).telling);
+}
+
+#[test]
+fn of_a_long_message_the_han_are_kept_up_to_a_bound() {
+    let message = |count: u32| (0..count).map(|at| char::from_u32(0x5000 + at).unwrap()).collect::<String>();
+    let most = 4 * topic::TERMS_MAX;
+    assert_eq!(topic::han_bag(&message(60)).len(), 60);
+    assert_eq!(topic::han_bag(&message(300)).len(), most);
+}
+
+#[test]
+fn han_in_one_of_two_questions_makes_them_two_however_much_else_they_share() {
+    let words = "orders invoices refunds payments customers regions currencies discounts";
+    let dated = format!("{words} 三月底");
+    assert_eq!(said(&[words]).record_message(words), Remark::Implicit);
+    assert_eq!(said(&[words]).record_message(&dated), Remark::Plain);
+    assert_eq!(said(&[&dated]).record_message(words), Remark::Plain);
 }
 
 #[test]

@@ -254,7 +254,9 @@ fn stems_join_forms_of_one_word() {
             "{one} {other}"
         );
     }
-    assert_eq!(stem::stem("string".to_owned(), Language::English), "string");
+    for word in ["string", "ski"] {
+        assert_eq!(stem::stem(word.to_owned(), Language::English), word, "has no ending");
+    }
 }
 
 #[test]
@@ -314,6 +316,123 @@ fn languages_are_told_apart() {
     for (text, language) in rows {
         assert_eq!(Language::of(text), language, "{text}");
     }
+}
+
+#[test]
+fn a_language_is_told_by_the_first_sixteen_hundred_characters() {
+    let english = "the ".repeat(400);
+    assert_eq!(Language::of(&format!("{english}{}", "测".repeat(9000))), Language::English);
+    let mixed = format!("{}{}", "the ".repeat(125), "测".repeat(1100));
+    assert_eq!(Language::of(&mixed), Language::Chinese, "most of it is Han");
+    assert_eq!(Language::of(&format!("{}か", "测".repeat(8))), Language::Chinese, "one syllable in nine");
+    assert_eq!(Language::of(&format!("{}か", "测".repeat(7))), Language::Japanese);
+    assert_eq!(["3", "٣", "½"].map(|digit| cut(digit).len()), [1, 1, 1], "digits of every script");
+    for nothing in ["", "12 + 3 = 15", "xyz测"] {
+        assert_eq!(Language::of(nothing), Language::Other, "{nothing}");
+    }
+}
+
+#[test]
+fn an_answer_has_at_most_so_many_pieces_and_the_last_is_all_the_rest() {
+    let text = "Rows were copied. ".repeat(segments::SEGMENTS_MAX + 9);
+    let pieces = segments::segments(&text);
+    assert_eq!(pieces.len(), segments::SEGMENTS_MAX);
+    assert_eq!(pieces.last().unwrap().text.matches("copied").count(), 10);
+    let most = "Rows were copied. ".repeat(segments::SEGMENTS_MAX);
+    assert_eq!(segments::segments(&most).last().unwrap().text.matches("copied").count(), 1);
+}
+
+fn cut(text: &str) -> Vec<&str> {
+    terms::terms(text, Language::Other).into_iter().map(|term| term.surface).collect()
+}
+
+#[test]
+fn an_identifier_is_cut_where_a_word_begins_and_a_plural_is_none() {
+    assert_eq!(cut("parseHTTPDate_v2"), ["parse", "HTTP", "Date", "v2"]);
+    assert_eq!(cut("parseURLSsl"), ["parse", "URL", "Ssl"]);
+    assert_eq!(cut("URLSsl"), ["URL", "Ssl"]);
+    assert_eq!(cut("PDFs"), ["PDFs"]);
+    assert_eq!(cut("parseHTMLs"), ["parse", "HTMLs"]);
+    assert_eq!(cut("HTTPQx"), ["HTTP", "Qx"]);
+    assert_eq!(cut("re\u{301}sume\u{301}"), ["re\u{301}sume\u{301}"], "an accent is part of its letter");
+}
+
+#[test]
+fn a_language_nobody_knows_is_no_reason_not_to_judge() {
+    let english =
+        "The invoice was sent to the customer on Tuesday, and the accountant booked the transfer from Oslo.";
+    let russian = "Счёт отправлен клиенту вчера вечером, бухгалтер провёл перевод из Осло, отдел закрыт.";
+    assert_eq!(unjudged("Почему тест падает?", english), None);
+    assert_eq!(unjudged("Why does the nightly backup fail?", russian), None);
+}
+
+/// Words of no language, none of which begins or ends like another.
+fn made_up(count: usize) -> Vec<String> {
+    let letters = |of: &'static str| of.chars();
+    let words = letters("qxzjwv").flat_map(|first| {
+        letters("aeiou")
+            .flat_map(move |vowel| letters("qxzjw").map(move |last| format!("{first}{vowel}{last}k")))
+    });
+    words.take(count).collect()
+}
+
+#[test]
+fn a_sentence_that_hangs_on_the_task_by_half_is_neither_loose_nor_tied_by_its_own_words() {
+    let words = made_up(114);
+    let task = words[..100].join(" ");
+    // Of a hundred terms, a quarter is a full hold; two of sixteen are half of that.
+    let answer = words[..2].iter().chain(&words[100..]).cloned().collect::<Vec<_>>().join(" ");
+    let Judgement::Judged(drift) = judge(&Settings::default(), &task, &[], &answer) else {
+        panic!("not judged")
+    };
+    assert!((drift.score - 0.5).abs() < 1e-12, "{drift:?}");
+    assert_eq!(drift.ungrounded, Vec::<String>::new());
+    assert_eq!(drift.grounded.len(), 2);
+}
+
+#[test]
+fn an_answer_without_content_is_no_drift() {
+    assert!(score::share_without_hold(&[]).abs() < f64::EPSILON);
+    let settings = Settings::new(0.5, 0.0).unwrap();
+    let judged = judge(&settings, "Was the invoice sent to the customer?", &[], "It is.");
+    assert!(!judged.is_drift(), "{judged:?}");
+}
+
+#[test]
+fn a_term_is_at_home_by_a_part_of_it_that_is_long_enough() {
+    let home = |task: &str, word: &str| {
+        let known = vocabulary::Vocabulary::of(&terms::terms(task, Language::Other));
+        let asked = terms::terms(word, Language::Other);
+        assert_eq!(asked.len(), 1, "{word}");
+        known.knows(&asked[0])
+    };
+    let rows = [
+        ("keyboard", "keyboard", 1.0),
+        ("keyboard", "board", 0.7),
+        ("keyboard", "keybo", 0.7),
+        ("board", "keyboard", 0.7),
+        ("keyboard", "oard", 0.0),
+        ("cupboar", "pboar", 0.0),
+        ("取消订单", "单", 0.8),
+        ("取消订单", "取单", 0.6),
+        ("取消订单", "取货", 0.25),
+        ("取消订单", "货", 0.0),
+    ];
+    for (task, word, expected) in rows {
+        let found = home(task, word);
+        assert!((found - expected).abs() < 1e-9, "{word} for {task}: {found}");
+    }
+}
+
+#[test]
+fn a_number_that_stands_in_a_known_name_too_never_counts_against_an_answer() {
+    let task = "alpha_20245 bravo charlie delta foxtrot";
+    let with = |year: u32| {
+        let answer =
+            format!("Released in {year}. The bravo uses zulu_2024 beside dolphins, otters and penguins.");
+        score(task, &[], &answer)
+    };
+    assert!(with(2024) <= with(1999), "{} {}", with(2024), with(1999));
 }
 
 proptest! {

@@ -86,6 +86,35 @@ fn the_class_of_an_error_is_what_does_not_change() {
     assert_eq!(error_class(""), "");
 }
 
+#[test]
+fn an_error_is_named_by_its_exception_else_by_the_first_line_that_tells() {
+    let rows = [
+        ("error in step 3\n  at line 9\nValueError: bad", "ValueError: bad"),
+        ("Fatal: first\npkg.my_errors.ParseException(x) y\nsee the log", "pkg.my_errors.ParseException(x) y"),
+        ("error: disk full\nplease retry", "error: disk full"),
+        ("Build failed: no space\nSee the log", "Build failed: no space"),
+        ("Permission denied\nmy-Error: x", "Permission denied"),
+        ("Permission denied\nerror: x", "Permission denied"),
+        ("\n  \nnothing to see\nhere", "nothing to see"),
+    ];
+    for (text, line) in rows {
+        assert_eq!(error_class(text), error_class(line), "{text}");
+    }
+    assert_ne!(error_class("ValueError: bad"), error_class("error in step 3"));
+    assert_eq!(error_class("error: a `b c d"), "error a b c d", "a quote that never closes is none");
+    for [one, other] in [["C:\\a\\b", "D:\\x"], ["core::a::b", "x::y"], ["/a/b", "c/d"]] {
+        assert_eq!(error_class(&format!("error in {one}")), error_class(&format!("error in {other}")));
+    }
+}
+
+#[test]
+fn a_class_is_as_long_as_it_may_be_whatever_stands_before_it() {
+    let words = "word ".repeat(40);
+    for text in [format!("failed x {words}"), format!("(failed x {words}")] {
+        assert_eq!(error_class(&text).chars().count(), 80, "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

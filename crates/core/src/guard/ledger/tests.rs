@@ -44,19 +44,24 @@ fn an_agent_too_deep_too_many_at_once_or_too_many_in_all_is_refused_by_name() {
         let before = ledger.clone();
         let error = ledger.enter(&id(child), &id(parent), &open).unwrap_err();
         assert_eq!(*ledger, before, "nothing is let in half-way");
-        assert!(!error.remedy().is_empty());
-        error.to_string()
+        format!("{error}; {}", error.remedy())
     };
-    assert!(refused(&mut ledger, "c", "b").contains("depth limit"));
+    let depth = refused(&mut ledger, "c", "b");
+    assert!(depth.contains("depth limit") && depth.ends_with("or raise depth of run root"), "{depth}");
     assert_eq!(ledger.enter(&id("c"), &id("root"), &open), Ok(1));
-    assert!(refused(&mut ledger, "d", "root").contains("agents alive"));
+    let alive = refused(&mut ledger, "d", "root");
+    assert!(
+        alive.contains("agents alive") && alive.ends_with("or raise agents_alive of run root"),
+        "{alive}"
+    );
     ledger.leave(&id("b"));
     assert_eq!(ledger.enter(&id("d"), &id("root"), &open), Ok(1));
     ledger.leave(&id("c"));
-    assert!(refused(&mut ledger, "e", "a").contains("agents a run"));
-    assert!(refused(&mut ledger, "e", "b").contains("has ended"));
-    assert!(refused(&mut ledger, "e", "nobody").contains("not in this tree"));
-    assert!(refused(&mut ledger, "d", "root").contains("already"));
+    let all = refused(&mut ledger, "e", "a");
+    assert!(all.contains("agents a run") && all.ends_with("or raise agents of run root"), "{all}");
+    assert!(refused(&mut ledger, "e", "b").contains("has ended; resume the run above first"));
+    assert!(refused(&mut ledger, "e", "nobody").contains("not in this tree; enter the run above first"));
+    assert!(refused(&mut ledger, "d", "root").contains("already; give the agent a run id of its own"));
 }
 
 #[test]
@@ -138,6 +143,45 @@ fn a_booking_takes_all_of_a_decision_or_nothing() {
     assert_eq!((tokens.used, tokens.held, tokens.allowed), (0, 60, 100));
 }
 
+#[test]
+fn what_costs_nothing_is_not_in_the_way_of_a_run_that_spent_too_much() {
+    let mut ledger = Ledger::open(&id("root"), &limits(|limits| limits.micros = 10));
+    ledger.reserve(&id("root"), &step(1, 5)).unwrap();
+    ledger.settle(&id("root"), 1, Cost { tokens: 5, micros: 50 });
+    let call = |micros: u64| Need::Call { tool: tool("read"), calls: 1, micros };
+    assert_eq!(ledger.reserve(&id("root"), &call(0)), Ok(()));
+    let over = Exhausted { limit: Limit::Money, wanted: 51, allowed: 10, of: None };
+    assert_eq!(ledger.reserve(&id("root"), &call(1)), Err(ReserveError::Over(over)));
+}
+
+#[test]
+fn a_run_is_left_what_the_tightest_account_above_it_leaves() {
+    let mut ledger = Ledger::open(&id("root"), &limits(|limits| limits.tokens = 100));
+    ledger.enter(&id("small"), &id("root"), &limits(|limits| limits.tokens = 50)).unwrap();
+    ledger.enter(&id("large"), &id("root"), &limits(|limits| limits.tokens = 200)).unwrap();
+    ledger.enter(&id("equal"), &id("root"), &limits(|limits| limits.tokens = 100)).unwrap();
+    let tokens = |ledger: &Ledger, run: &str| {
+        let allowance = ledger.allowance(&id(run));
+        let share = allowance.0.into_iter().find(|share| share.limit == Limit::Tokens).unwrap();
+        (share.of, share.allowed - share.used - share.held)
+    };
+    assert_eq!(tokens(&ledger, "small"), (id("small"), 50));
+    assert_eq!(tokens(&ledger, "large"), (id("root"), 100));
+    assert_eq!(tokens(&ledger, "equal"), (id("equal"), 100), "of equals the nearest");
+    ledger.reserve(&id("large"), &step(1, 60)).unwrap();
+    assert_eq!(tokens(&ledger, "small"), (id("root"), 40));
+}
+
+#[test]
+fn what_is_refused_says_what_to_do() {
+    let mut ledger = Ledger::open(&id("root"), &limits(|limits| limits.tokens = 1));
+    let over = ledger.reserve(&id("root"), &step(1, 2)).unwrap_err();
+    assert_eq!(over.remedy(), "raise tokens, or let the run halt");
+    let unknown = ledger.reserve(&id("nobody"), &step(1, 2)).unwrap_err();
+    assert_eq!(unknown.to_string(), "run nobody is not in this tree");
+    assert_eq!(unknown.remedy(), "enter the run first");
+}
+
 fn submitted(parent: Option<RunId>, limits: &Limits) -> Event {
     let mut task = plain("work", "scripted:x").unwrap();
     task.limits = limits.clone();
@@ -191,6 +235,31 @@ fn called(tool: ToolName) -> Event {
         image: None,
         micros: 0,
     }
+}
+
+#[test]
+fn a_call_is_counted_when_it_is_first_tried_and_when_another_try_is_decided() {
+    let mut ledger = Ledger::open(&id("root"), &Limits::default());
+    let first = called(tool("pay"));
+    let Event::CallStarted { attempt: 1, .. } = &first else { panic!("{first:?}") };
+    ledger.book(&id("root"), std::slice::from_ref(&first)).unwrap();
+    assert_eq!(ledger.account(&id("root")).unwrap().tool_calls, 1);
+    let mut again = first;
+    if let Event::CallStarted { attempt, .. } = &mut again {
+        *attempt = 2;
+    }
+    ledger.book(&id("root"), &[again]).unwrap();
+    assert_eq!(ledger.account(&id("root")).unwrap().tool_calls, 1, "the decision to try again counted it");
+}
+
+#[test]
+fn a_run_that_is_in_already_is_not_let_in_again_by_its_journal() {
+    let mut ledger = Ledger::open(&id("root"), &Limits::default());
+    ledger.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
+    ledger.reserve(&id("a"), &step(1, 5)).unwrap();
+    let before = ledger.clone();
+    ledger.apply(&id("a"), &submitted(Some(id("root")), &Limits::default()));
+    assert_eq!(ledger, before);
 }
 
 fn ended() -> Event {

@@ -52,6 +52,20 @@ fn the_same_call_is_blocked_the_third_time_in_a_run_whatever_came_between() {
 }
 
 #[test]
+fn as_many_different_calls_as_are_remembered_are_and_one_more_forgets_the_oldest() {
+    let mut rule = Preset::AgentLoopV1.rule();
+    for _ in 0..2 {
+        assert_eq!(step(&mut rule, &ls(), "", None), None);
+    }
+    for number in 0..4095 {
+        rule.record(&ask("bash", &number.to_string()), "", None);
+    }
+    assert_eq!(rule.check(&ls()), Some(Cause::SameCall { times: 3 }));
+    rule.record(&ask("bash", "4095"), "", None);
+    assert_eq!(rule.check(&ls()), None);
+}
+
+#[test]
 fn a_streak_of_five_fires_and_says_how_deep_it_is() {
     let mut rule = Preset::NameStreak.rule();
     let mut depths = Vec::new();

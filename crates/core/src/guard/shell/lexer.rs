@@ -33,8 +33,6 @@ pub(super) struct Command {
     pub(super) redirects: Vec<Redirect>,
     /// It is left running behind (`&`).
     pub(super) background: bool,
-    /// Its output goes into the next command (`|`).
-    pub(super) piped: bool,
 }
 
 /// A line in pieces.
@@ -148,7 +146,6 @@ impl Lexer<'_> {
         let pair = self.rest.get(..2).unwrap_or("");
         let long = matches!(pair, "&&" | "||" | ";;" | "|&");
         self.open.background = first == '&' && !long;
-        self.open.piped = (first == '|' && !long) || pair == "|&";
         self.close();
         self.skip(if long { 2 } else { 1 });
         Ok(())

@@ -284,6 +284,8 @@ fn a_flag_a_second_file_or_a_verb_makes_it_a_write() {
         "git stash pop",
         "git config user.name x",
         "git tag v1",
+        "git config -e",
+        "git branch list",
         "pip install x",
         "npm ci",
         "uv sync",
@@ -375,16 +377,20 @@ fn what_waits_or_follows_asks_again() {
 #[test]
 fn quotes_and_escapes_are_read_as_the_shell_reads_them() {
     check(
-        &["echo $(echo '\\')", "echo \"\\\"; rm x\"", "echo \\; rm x", "ls \\\n -l"],
+        &["echo $(echo '\\')", "echo \"\\\"; rm x\"", "echo \\; rm x", "ls \\\n -l", "echo $(ls \\( )"],
         Effect::Read,
         Change::Never,
     );
     check(
-        &["\\rm x", "r\\m x", "\"r\\\nm\" x", "r\\\nm x", "'rm' x", "\"rm\" x"],
+        &["\\rm x", "r\\m x", "\"r\\\nm\" x", "r\\\nm x", "\\\n rm x", "'rm' x", "\"rm\" x"],
         Effect::Write,
         Change::Surely,
     );
-    check(&["echo $(echo ')' ; rm x)", "echo `rm x`", "cat <(rm x)"], Effect::Write, Change::Surely);
+    check(
+        &["echo $(echo ')' ; rm x)", "echo \"$(rm x)\"", "echo `rm x`", "cat <(rm x)"],
+        Effect::Write,
+        Change::Surely,
+    );
     check(&["echo 'open", "echo $(ls", "echo `ls", "echo $((1"], Effect::Exec, Change::Perhaps);
 }
 
@@ -409,4 +415,47 @@ fn only_a_single_redirection_into_one_absolute_file_has_a_target() {
     ] {
         assert_eq!(target(line), None, "{line}");
     }
+}
+
+#[test]
+fn arithmetic_variables_and_comments_run_nothing() {
+    let looks = [
+        "echo $((1+2))",
+        "echo $((x|2))",
+        "uniq a 2>/dev/null",
+        "echo $'it\\'s; rm x'",
+        "echo \"$((1+2))\"",
+        "echo \"$HOME\"",
+        "ls # all; rm x",
+        "# rm x; rm y\nls",
+        "MY_VAR=1 ls",
+        "ls >&2",
+        "ls 2>&-",
+        "cat<in",
+        "ls>/dev/null",
+    ];
+    check(&looks, Effect::Read, Change::Never);
+    check(
+        &["ls>out.txt", "ls >& out.txt", "MY_VAR=1", "echo $((1+2)); rm x", "command rm x"],
+        Effect::Write,
+        Change::Surely,
+    );
+    let runs = ["./x=1", "=1", "bash tools.inc ls", "bash -x ls", "bash --src ls"];
+    check(&runs, Effect::Exec, Change::Perhaps);
+}
+
+#[test]
+fn a_here_document_ends_at_its_mark_which_only_a_dash_lets_be_indented() {
+    check(&["cat <<EOF\n\tEOF\nrm x\nEOF", "cat <<-EOF\nrm x\n\tEOF\nls"], Effect::Read, Change::Never);
+    check(&["cat <<-EOF\nls\n\tEOF\nrm x"], Effect::Write, Change::Surely);
+}
+
+#[test]
+fn substitutions_and_scripts_are_followed_four_deep() {
+    let nested = |times: usize| (0..times).fold(String::from("ls"), |line, _| format!("echo $({line})"));
+    assert_eq!(classify(&nested(4)).effect, Effect::Read);
+    assert_eq!(classify(&nested(5)).effect, Effect::Exec);
+    let evaluated = |times: usize| format!("{}ls", "eval ".repeat(times));
+    assert_eq!(classify(&evaluated(4)).effect, Effect::Read);
+    assert_eq!(classify(&evaluated(5)).effect, Effect::Exec);
 }

@@ -2,7 +2,11 @@
 
 use proptest::prelude::*;
 
+use super::super::Evidence;
+use super::super::recent::Recent;
+use super::super::window::WINDOW_MAX;
 use super::*;
+use crate::guard::Sketch;
 
 fn effects() -> impl Strategy<Value = Effect> {
     prop_oneof![
@@ -111,4 +115,81 @@ fn memory_stays_below_its_bound_whatever_is_seen() {
     assert!(detector.bytes() <= Detector::BYTES_MAX, "{} bytes", detector.bytes());
     let restarted = restarted(&detector);
     assert!(restarted.bytes() <= Detector::BYTES_MAX, "{} bytes", restarted.bytes());
+}
+
+#[test]
+fn a_full_table_forgets_what_was_not_touched_for_longest() {
+    let name = |at: u8| Digest::of(&[at]);
+    let mut table = Recent::with_cap(2);
+    for at in [1, 2, 1, 3] {
+        table.touch(&name(at), || at);
+    }
+    let mut left: Vec<u8> = table.values().copied().collect();
+    left.sort_unstable();
+    assert_eq!(left, [1, 3]);
+    assert_eq!(Recent::with_cap(0).touch(&name(1), || 1), None);
+}
+
+/// A detector of which every table holds something.
+fn filled() -> Detector {
+    let mut detector = Detector::new(Settings { action: Action::Block, ..Settings::default() });
+    let mut said = Said::new();
+    for at in 0..40_u32 {
+        let text = format!("{at} {}", at % 7);
+        let path = format!(r#"{{"command":"insert","path":"/w/{at}.py"}}"#);
+        let targeted = CallTrace::of("editor", &path, None);
+        let output = OutputTrace::of(&text, Some(true));
+        happen(&mut detector, &Happening::Call { call: targeted, output, world: None }, &mut said);
+        let call = CallTrace::of("tool", &text, Some(Effect::Exec));
+        let error =
+            OutputTrace::of(&format!("{}Error: x", "ABCDEFGH".get(..1 + at as usize % 8).unwrap()), None);
+        let world = Some(Digest::of(&at.to_be_bytes()));
+        happen(&mut detector, &Happening::Call { call, output: error, world }, &mut said);
+        happen(&mut detector, &Happening::Reply(ReplyTrace::of(&text, 1, false)), &mut said);
+        let spoken = format!("reply {}", "abcdefgh".get(..1 + at as usize % 8).unwrap());
+        happen(&mut detector, &Happening::Reply(ReplyTrace::of(&spoken, 1, false)), &mut said);
+        happen(&mut detector, &Happening::Unknown(CallTrace::of(&text, "", None)), &mut said);
+    }
+    detector
+}
+
+#[test]
+fn every_table_counts_in_the_memory_it_takes() {
+    let full = filled();
+    let empty = || Detector::new(full.settings.clone());
+    let none = empty().bytes();
+    assert_eq!(none, size_of::<Detector>(), "nothing was seen");
+    let names = |count: usize| count * size_of::<Digest>();
+    let steps = full.ladder.trail().count();
+    let tables = [
+        ("world", names(40 + 40), Detector { world: full.world.clone(), ..empty() }),
+        ("calls", names(full.calls.values().count()), Detector { calls: full.calls.clone(), ..empty() }),
+        (
+            "outputs",
+            names(full.outputs.values().count()),
+            Detector { outputs: full.outputs.clone(), ..empty() },
+        ),
+        ("errors", names(full.errors.values().count()), Detector { errors: full.errors.clone(), ..empty() }),
+        (
+            "openings",
+            names(full.openings.values().count()),
+            Detector { openings: full.openings.clone(), ..empty() },
+        ),
+        (
+            "refusals",
+            names(full.refusals.values().count()),
+            Detector { refusals: full.refusals.clone(), ..empty() },
+        ),
+        ("window", names(2 * WINDOW_MAX), Detector { window: full.window.clone(), ..empty() }),
+        ("ladder", steps * size_of::<Evidence>(), Detector { ladder: full.ladder.clone(), ..empty() }),
+    ];
+    for (name, least, with) in &tables {
+        assert!(*least >= 4 * size_of::<Digest>(), "{name} holds something");
+        let taken = with.bytes().checked_sub(none);
+        assert!(taken.is_some_and(|taken| taken >= *least), "{name} takes {taken:?}, at least {least}");
+    }
+    let said = Detector { said: full.said.iter().take(3).cloned().collect(), ..empty() };
+    let each = size_of::<Sketch>() + Sketch::BYTES;
+    assert_eq!((said.said.capacity(), said.bytes() - none), (said.said.len(), said.said.len() * each));
+    assert!(said.said.len() > 1);
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::guard::RoundTrace;
+use crate::guard::loops::world::TARGETS_MAX;
 use crate::guard::loops::{Layer, Reason, Rounds};
 use crate::tool::Repeat;
 
@@ -339,4 +340,120 @@ fn a_repair_round_like_an_earlier_one_is_reported() {
         record(&format!("filler number {at} with its own words"), "x y z");
     }
     assert_eq!(record(&long("a"), same), None, "only the last eight rounds are remembered");
+}
+
+#[test]
+fn a_poll_at_its_maximum_and_a_stubborn_look_are_told_apart() {
+    let reason = |happening: Happening, times: usize| {
+        let settings = Settings { action: Action::Block, read_repeats: 99, ..Settings::default() };
+        let mut detector = Detector::new(settings.clone());
+        assert_eq!(detector.settings(), &settings);
+        let Happening::Call { call, output, .. } = happening else { panic!("no call") };
+        (0..times).for_each(|_| detector.record_call(&call, &output, None));
+        match detector.check(&call) {
+            Verdict::Block(finding) | Verdict::Stop(finding) => Some((finding.reason, finding.times)),
+            Verdict::Allow => None,
+        }
+    };
+    let settings = Settings::default();
+    let (poll_at, stubborn_at) = (settings.poll_at as usize, settings.stubborn_at as usize);
+    let poll = || call("job", "7", Effect::Poll, "waiting", true);
+    assert_eq!(reason(poll(), poll_at - 1), Some((Reason::PolledOut, settings.poll_at)));
+    assert_eq!(reason(read("a", "x"), stubborn_at - 1), Some((Reason::Stubborn, settings.stubborn_at)));
+}
+
+#[test]
+fn every_reason_has_words_of_its_own() {
+    let all = [
+        Reason::SameInARow,
+        Reason::SameInOneWorld,
+        Reason::SameChange,
+        Reason::Oscillation,
+        Reason::Stubborn,
+        Reason::PolledOut,
+        Reason::SeenOutput,
+        Reason::SeenError,
+        Reason::SameError,
+        Reason::FailuresInARow,
+        Reason::NameStreak,
+        Reason::Cycle,
+        Reason::Stagnation,
+        Reason::EmptyInARow,
+        Reason::SimilarText,
+        Reason::SameOpening,
+        Reason::RepliesWithoutCall,
+        Reason::Truncated,
+        Reason::UnknownTool,
+        Reason::Denied,
+        Reason::Blocked,
+        Reason::DuplicateInBatch,
+        Reason::SimilarRound,
+        Reason::NewChange,
+        Reason::NewOutput,
+        Reason::NewError,
+        Reason::ChangedResult,
+    ];
+    let words: std::collections::BTreeSet<&str> = all.iter().map(|reason| reason.words()).collect();
+    assert_eq!(words.len(), all.len());
+    for reason in all {
+        assert!(reason.words().contains(' ') && reason.advice().contains(' '), "{reason:?}");
+        assert!(!reason.setting().is_empty());
+    }
+    assert_eq!(Reason::Stagnation.words(), "nothing new");
+}
+
+#[test]
+fn what_was_seen_is_outdated_when_somebody_else_changed_the_world() {
+    let (_, mut detector) = play(&[read("a", "text")]);
+    let Happening::Call { call, .. } = read("a", "text") else { panic!("no call") };
+    assert!(matches!(detector.check(&call), Verdict::Block(_)));
+    detector.record_elsewhere();
+    assert_eq!(detector.check(&call), Verdict::Allow);
+}
+
+#[test]
+fn a_plain_repeat_is_no_cycle() {
+    let next = call("next", "page", Effect::Cursor, "the end", true);
+    let Happening::Call { call, output, .. } = &next else { panic!("no call") };
+    let mut detector = Detector::new(Settings { stubborn_at: 99, ..Settings::default() });
+    for _ in 0..12 {
+        match detector.check(call) {
+            Verdict::Block(finding) | Verdict::Stop(finding) => assert_ne!(finding.reason, Reason::Cycle),
+            Verdict::Allow => {}
+        }
+        detector.record_call(call, output, None);
+        assert!(detector.ladder.trail().all(|step| step.reason != Reason::Cycle));
+    }
+}
+
+#[test]
+fn every_further_repeat_in_a_row_weighs_as_much_as_the_last_that_has_a_weight() {
+    let Happening::Call { call, output, .. } = exec("make", "done") else { panic!("no call") };
+    let mut detector = Detector::new(Settings::default());
+    (0..9).for_each(|_| detector.record_call(&call, &output, None));
+    let repeats = detector.ladder.trail().filter(|step| step.reason == Reason::SameInARow);
+    let points: Vec<i32> = repeats.map(|step| step.points).collect();
+    let weights = Settings::default().weights.same_in_a_row;
+    assert_eq!(points.last(), weights.last(), "{points:?}");
+    assert!(points.len() > weights.len(), "{points:?}");
+}
+
+#[test]
+fn a_file_whose_change_was_forgotten_for_want_of_room_may_be_looked_at_again() {
+    let editor = |command: &str, file: usize| {
+        let args = format!(r#"{{"command":"{command}","path":"/w/{file}.py"}}"#);
+        CallTrace::of("editor", &args, None)
+    };
+    let mut detector = Detector::new(Settings { action: Action::Block, ..Settings::default() });
+    let text = OutputTrace::of("text", Some(true));
+    detector.record_call(&editor("view", 0), &text, None);
+    assert!(matches!(detector.check(&editor("view", 0)), Verdict::Block(_)));
+    for file in 0..=TARGETS_MAX {
+        detector.record_call(
+            &editor("insert", file),
+            &OutputTrace::of(&format!("edit {file}"), Some(true)),
+            None,
+        );
+    }
+    assert_eq!(detector.check(&editor("view", 0)), Verdict::Allow);
 }

@@ -1,5 +1,6 @@
 //! One decision out of many events: limits, order, restarts, replays.
 
+mod bounds;
 mod recorded;
 mod wiring;
 
