@@ -457,3 +457,8 @@ proptest! {
         prop_assert!(!judge(&Settings::default(), &task, &[], &task).is_drift());
     }
 }
+
+#[test]
+fn text_is_read_as_far_as_the_pages_say_and_no_further() {
+    assert_eq!((TEXT_BYTES_MAX, GROUNDING_BYTES_MAX), (65_536, 262_144));
+}
