@@ -83,7 +83,7 @@ const fn row(bug: Bug, caught_by: &'static [Check], also: &'static [Check]) -> E
 pub const ALL: [Expected; 22] = [
     row(Bug::NoSync, &[O5, O1], &[O2, O3, O4, O7, O9, O11, O14, O15, J3, J4, O6]),
     row(Bug::SyncAfterReply, &[O5], &[O1, O2, O3, O4, O6, O7, O9, O11, O14, O15, J3, J4]),
-    row(Bug::TornTailAccepted, &[O5], &[O1, O3, O4, O6, O7, O9, O11, O12, O15, J3, J4]),
+    row(Bug::TornTailAccepted, &[O5], &[O1, O3, O4, O6, O7, O9, O11, O12, O14, O15, J3, J4]),
     row(Bug::OutcomeBeforeEffect, &[O4], &[O5, O11]),
     row(Bug::RetryOfAnIrreversibleCall, &[O3, O5], &[O4]),
     row(Bug::IntentLostWithoutCheckpoint, &[O6], &[O3, O5, O9, O10, O12, J3, J4, O4]),
