@@ -17,16 +17,17 @@ mod served;
 mod tether;
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal};
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, Command};
 
 use bowline_cage::{Hold, Report};
 use bowline_core::event::Confinement;
@@ -175,14 +176,15 @@ impl Program<'_> {
         let made = tokio::time::timeout(SETUP_MAX, self.command()).await;
         let late = |_| NotStarted::Passing(format!("the sandbox was not ready within {SETUP_MAX:?}"));
         let (command, mut hold) = made.map_err(late)??;
-        let mut child = self.spawn(command).inspect_err(|_| hold.iter_mut().for_each(Hold::gone))?;
+        let input = whole(&self.input).inspect_err(|_| hold.iter_mut().for_each(Hold::gone))?;
+        let mut child = self.spawn(command, input).inspect_err(|_| hold.iter_mut().for_each(Hold::gone))?;
         // Dropped before the hold, which lets the cage go but leaves its stand-ins.
         let mut group = Group::of(&child);
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (mut output, mut errors) = (Capture::new(STREAM_BYTES_MAX), Capture::new(STREAM_BYTES_MAX));
         let ended = {
             let mut pipes = pin!(async {
-                tokio::join!(feed(stdin, &self.input), output.fill(stdout), errors.fill(stderr));
+                tokio::join!(output.fill(stdout), errors.fill(stderr));
             });
             let mut closed = false;
             let exit = tokio::time::timeout(self.limit, async {
@@ -259,9 +261,9 @@ impl Program<'_> {
         Ok(command)
     }
 
-    fn spawn(&self, mut command: Command) -> Result<Child, NotStarted> {
+    fn spawn(&self, mut command: Command, input: Stdio) -> Result<Child, NotStarted> {
         let program = self.argv.first().map(String::as_str).unwrap_or_default();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         tether::tie(&mut command);
         command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => NotStarted::Lasting(format!("there is no program {program:?}")),
@@ -314,12 +316,16 @@ fn environment() -> Vec<(&'static str, OsString)> {
     ]
 }
 
-async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
-    if let Some(mut stdin) = stdin {
-        // A program that does not read its input is fine.
-        let _ = stdin.write_all(input).await;
-        let _ = stdin.shutdown().await;
-    }
+/// What a program reads, whole before it starts: through a pipe it could read half of
+/// it, and act on that, when we are killed while we write.
+fn whole(input: &[u8]) -> Result<Stdio, NotStarted> {
+    let kept = || -> io::Result<File> {
+        let mut file = File::from(memfd_create("bowline-input", MemfdFlags::CLOEXEC)?);
+        file.write_all(input)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    kept().map(Stdio::from).map_err(|error| NotStarted::Passing(format!("its input cannot be kept: {error}")))
 }
 
 /// Sees to it that a caged program ends from the inside, which leaves nothing behind.

@@ -5,6 +5,7 @@
 //! its output being read by anybody but the caller.
 
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use bowline_cage::Hold;
@@ -64,7 +65,7 @@ impl Served<'_> {
             limit: Duration::MAX,
         };
         let (command, mut hold) = plan.command().await?;
-        let child = plan.spawn(command).inspect_err(|_| hold.iter_mut().for_each(Hold::gone));
+        let child = plan.spawn(command, Stdio::piped()).inspect_err(|_| hold.iter_mut().for_each(Hold::gone));
         let mut child = child.map_err(|not_started| not_started.message())?;
         let group = Group::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());

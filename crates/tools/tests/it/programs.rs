@@ -256,3 +256,13 @@ async fn a_program_that_cannot_stay_says_why() {
     let served = Served { argv: &argv, folder: yard.root(), sandbox: &Sandbox::Off, variables: Vec::new() };
     assert_eq!(served.start().await.unwrap_err(), "there is no program \"no-such-program\"");
 }
+
+#[tokio::test]
+async fn a_program_has_its_whole_input_before_it_starts() {
+    let yard = Yard::new();
+    // Through a pipe it would read half of it whenever we die while we write.
+    let script = "if [ -p /dev/stdin ]; then echo a pipe; else cat; fi";
+    let args = serde_json::json!({"argv": ["sh", "-c", script], "stdin": "all of it"});
+    let output = yard.call("run_command", args).await;
+    assert!(output.text.contains("all of it"), "{}", output.text);
+}
