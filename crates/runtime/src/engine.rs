@@ -417,6 +417,7 @@ impl Engine {
         let mut what = std::pin::pin!(what);
         loop {
             tokio::select! {
+                biased;
                 done = &mut what => return Ok(done),
                 () = tokio::time::sleep(Duration::from_millis(LEASE_MS / 3)) => {
                     self.inner.store.renew(fence, LEASE_MS, self.inner.clock.now()).await?;
