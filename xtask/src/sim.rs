@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::metadata::cargo;
 
 /// Seeds in CI. The long gate asks for more: `cargo xtask sim --seeds 100000`.
-const CI_SEEDS: &str = "1000";
+const CI_SEEDS: &str = "2000";
 
 /// As CI does it: first that the checks bite, then the seeds.
 pub fn ci(root: &Path) -> Result<()> {

@@ -1,5 +1,6 @@
 //! File work on the blocking pool, ended when its caller is gone.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -36,11 +37,34 @@ impl NotDone {
     }
 }
 
+thread_local! {
+    static IN_PLACE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`; file work that futures polled by it do is done on this very
+/// thread, with no deadline. For simulation: a pool is faster or slower from one
+/// time to the next, and with it the order of everything else.
+pub fn file_work_in_place<T>(work: impl FnOnce() -> T) -> T {
+    let _restored = PutBack(IN_PLACE.replace(true));
+    work()
+}
+
+struct PutBack(bool);
+
+impl Drop for PutBack {
+    fn drop(&mut self) {
+        IN_PLACE.set(self.0);
+    }
+}
+
 /// Runs blocking work with a deadline.
 pub(crate) async fn run<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce(&StopFlag) -> T + Send + 'static,
 ) -> Result<T, NotDone> {
+    if IN_PLACE.get() {
+        return Ok(work(&StopFlag::default()));
+    }
     let raised = RaisedOnDrop(StopFlag::default());
     let flag = raised.0.clone();
     let task = tokio::task::spawn_blocking(move || work(&flag));
@@ -56,5 +80,20 @@ struct RaisedOnDrop(StopFlag);
 impl Drop for RaisedOnDrop {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_in_place_is_done_by_the_thread_that_asks_and_only_there() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let worker = || runtime.block_on(run(FILE_WORK_MAX, |_| std::thread::current().id())).unwrap();
+        let here = std::thread::current().id();
+        assert_ne!(worker(), here);
+        assert_eq!(file_work_in_place(worker), here);
+        assert_ne!(worker(), here, "the pool is back afterwards");
     }
 }

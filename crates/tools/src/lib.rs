@@ -13,7 +13,8 @@
 //!   the links in it, or what is swapped while it is resolved.
 //! - No connection is opened but through the gate of the run's [`Reach`], by tools
 //!   and by programs in a cage alike.
-//! - File work runs on the blocking pool and stops soon after its caller is gone.
+//! - File work runs on the blocking pool and stops soon after its caller is gone
+//!   (in place only where a simulation asks: [`file_work_in_place`]).
 
 mod arguments;
 mod background;
@@ -46,6 +47,7 @@ use bowline_core::provenance::Digest;
 use bowline_core::tool::{Departure, FileImage, Repeat, ToolSpec};
 use serde_json::Value;
 
+pub use background::file_work_in_place;
 pub use bowline_cage::Launcher;
 pub use output::cap_output;
 pub use program::{Ended, Hosted, OVERRUN_MAX, Served, ServedPipes, UNSANDBOXED_WARNING};

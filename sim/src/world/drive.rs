@@ -13,6 +13,7 @@ use bowline_core::input::Signal;
 use bowline_core::run::Wait;
 use bowline_core::task::Task;
 use bowline_store::{AppendError, EndingKind, RunStore, StoreError};
+use bowline_tools::file_work_in_place;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
@@ -41,7 +42,8 @@ pub(super) fn live_through(world: &Arc<World>) -> std::io::Result<()> {
         // Dropped at the end of each round, with every future of that life.
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;
-        let (is_over, age) = runtime.block_on(live(world.clone(), *life, number));
+        let whole_life = || runtime.block_on(live(world.clone(), *life, number));
+        let (is_over, age) = file_work_in_place(whole_life);
         drop(runtime);
         world.lock().life_ends(age);
         if is_over {

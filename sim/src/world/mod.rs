@@ -92,11 +92,24 @@ pub fn run_twice(seed: u64, look: Look, workspace: &Path) -> io::Result<Outcome>
     let mut first = run_once(seed, look, workspace)?;
     let second = run_once(seed, Look { second_opinion: false, ..look }, workspace)?;
     if first.trace != second.trace {
-        let text =
-            format!("trace {} the first time, {} the second", first.trace.short(), second.trace.short());
+        let (one, other) = (first.trace.short(), second.trace.short());
+        let parted = parted(&first.lines, &second.lines);
+        let text = format!("trace {one} the first time, {other} the second{parted}");
         first.violations.push(Violation { check: Check::Repeatable, text });
     }
     Ok(first)
+}
+
+/// Where two traces part, if their lines were kept.
+fn parted(first: &[String], second: &[String]) -> String {
+    let same = first.iter().zip(second).take_while(|(one, other)| one == other).count();
+    match (first.get(same), second.get(same)) {
+        (None, None) => String::new(),
+        (one, other) => {
+            let line = |line: Option<&String>| line.map_or("nothing", String::as_str).to_owned();
+            format!("; line {} was\n    {}\n  and then\n    {}", same + 1, line(one), line(other))
+        }
+    }
 }
 
 fn judge(seed: u64, look: Look, mut state: State) -> io::Result<Outcome> {
