@@ -285,7 +285,7 @@ impl Engine {
         self.signal(id, by, Signal::Cancel).await
     }
 
-    /// Says yes to what a run waits for. `wait` comes from [`Run::waits`], so the
+    /// Says yes to what a run waits for. `wait` comes from `Run::waits`, so the
     /// answer is bound to exactly what was shown.
     pub async fn approve(&self, id: &RunId, by: &str, wait: &Wait) -> Result<(), EngineError> {
         match wait {

@@ -1,14 +1,14 @@
 //! `cargo xtask mutants`: breaks code in small ways, one at a time, and asks
 //! whether a test notices.
 //!
-//! `cargo mutants` names the changes ([`found`]). They are all compiled at once
-//! into a copy of the clone ([`scratch`]), each function with one more body for
-//! each change to it ([`schema`]); a number in the environment chooses one. What
-//! does not compile is left out ([`build`]); where no choice can be made at run
+//! `cargo mutants` names the changes (`found`). They are all compiled at once
+//! into a copy of the clone (`scratch`), each function with one more body for
+//! each change to it (`schema`); a number in the environment chooses one. What
+//! does not compile is left out (`build`); where no choice can be made at run
 //! time (constants, `const fn`, `impl Trait`) the change gets a build of its own.
-//! Then every change is tried with the tests that reach its function ([`trial`]).
-//! Outcomes are kept beside the build ([`kept`]), so that an interrupted run goes
-//! on. What no test notices must be explained ([`list`]).
+//! Then every change is tried with the tests that reach its function (`trial`).
+//! Outcomes are kept beside the build (`kept`), so that an interrupted run goes
+//! on. What no test notices must be explained (`list`).
 //!
 //! Nothing here changes a file of the clone.
 
