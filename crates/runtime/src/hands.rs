@@ -29,7 +29,7 @@ use bowline_tools::{
 use crate::clock::Clock;
 use crate::hub::{Hub, Seen};
 use crate::images;
-use crate::judge::{Judge, is_watched};
+use crate::judge::{Judge, is_watched, undisguised};
 use crate::result;
 use crate::texts::Texts;
 
@@ -196,7 +196,7 @@ impl Hands {
         if leaks.is_empty() {
             return (self.masked(args), true);
         }
-        let masked = self.masked(self.judge.undisguised(&args));
+        let masked = self.masked(undisguised(&args));
         if self.judge.is_free_of_secrets(&masked) { (masked, true) } else { ("{}".to_owned(), false) }
     }
 

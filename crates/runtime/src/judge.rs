@@ -113,12 +113,6 @@ impl Judge {
         found.into_iter().map(|leak| Concern::Secret { name: leak.name }).collect()
     }
 
-    /// The arguments with every escape of their strings undone that JSON does not need,
-    /// so that a mask finds what is in them.
-    pub(crate) fn undisguised(&self, args: &str) -> String {
-        serde_json::from_str::<Value>(args).map_or_else(|_| args.to_owned(), |value| value.to_string())
-    }
-
     /// Whether no secret can be read from the arguments, its name aside.
     pub(crate) fn is_free_of_secrets(&self, args: &str) -> bool {
         leaks(args, &self.secrets.all()).iter().all(|leak| leak.form == Form::Named)
@@ -160,6 +154,12 @@ pub(crate) fn is_watched(registry: &Registry, tool: &str) -> bool {
         Touch::Read => false,
         Touch::Write | Touch::Exec => true,
     })
+}
+
+/// The arguments with every escape of their strings undone that JSON does not need,
+/// so that a mask finds what is in them.
+pub(crate) fn undisguised(args: &str) -> String {
+    serde_json::from_str::<Value>(args).map_or_else(|_| args.to_owned(), |value| value.to_string())
 }
 
 /// The texts of a message. What the model said itself is neither trusted nor not.

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use super::Manifest;
 use crate::budget::{Gauge, Limit, Limits};
-use crate::guard::loops::Settings;
 use crate::quality::CheckHow;
 use crate::task::problem::Problems;
 use crate::task::{self, BadTask, Sandbox, Task};
@@ -157,7 +156,7 @@ pub fn beyond(task: &Task, manifest: &Manifest) -> Vec<(String, String)> {
     let is_laxer = !is_within(&task.sandbox, &manifest.sandbox);
     let sandbox =
         is_laxer.then(|| ("sandbox".to_owned(), format!("the agent {name} runs programs in a stricter one")));
-    let guard = manifest.raw.get("guard").filter(|own| task_guard(own) != task.guard);
+    let guard = manifest.guard.as_ref().filter(|own| **own != task.guard);
     let guard = guard.map(|_| ("guard".to_owned(), format!("the agent {name} has settings of its own")));
     let more = unread.chain(programs).chain(ports).chain(sandbox).chain(guard);
     let limits = manifest.limits.iter().flat_map(|limits| higher(&task.limits, limits));
@@ -177,12 +176,6 @@ fn is_within(asked: &Sandbox, own: &Sandbox) -> bool {
         (Sandbox::None | Sandbox::IfAvailable, Sandbox::Cage { .. })
         | (Sandbox::None, Sandbox::IfAvailable) => false,
     }
-}
-
-/// The guard as the manifest has it.
-fn task_guard(raw: &Value) -> Settings {
-    let task = task::parse(&json!({ "goal": "-", "model": "a:b", "guard": raw }));
-    task.map(|task| task.guard).unwrap_or_default()
 }
 
 fn higher(asked: &Limits, granted: &Limits) -> Vec<(String, String)> {

@@ -11,6 +11,7 @@ use super::mcp;
 use super::server::{Reach, Server};
 use super::{Agent, Capabilities, Gate, Gates, McpGrant, Paths, Privacy, Programs, SECRETS_MAX, SecretRef};
 use crate::budget::Limits;
+use crate::guard::loops::Settings;
 use crate::task::field::{Field, Table};
 use crate::task::guard;
 use crate::task::limits::{self, Bound};
@@ -40,6 +41,8 @@ pub struct Manifest {
     pub limits: Option<Limits>,
     /// In what its programs run.
     pub sandbox: Sandbox,
+    /// When the guard acts; `None` where it says nothing about it.
+    pub guard: Option<Settings>,
     /// As it was written: what a task does not say is taken from here.
     pub(super) raw: Value,
 }
@@ -75,7 +78,7 @@ fn read(top: &Table<'_>, raw: &Value) -> Manifest {
     top.get("model").and_then(|field| task::model_reference(&field));
     text("instructions", TEXT_MAX);
     let sandbox = top.get("sandbox").map(|field| task::sandbox(&field)).unwrap_or_default();
-    section("guard", Section::Guard).map(|table| guard::read(&table));
+    let guard = section("guard", Section::Guard).map(|table| guard::read(&table));
     let tools = task::tools(top);
     let limits = section("limits", Section::Limits).map(|table| {
         let names: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -102,7 +105,7 @@ fn read(top: &Table<'_>, raw: &Value) -> Manifest {
             );
         });
     }
-    Manifest { agent, tools, limits, sandbox, raw: raw.clone() }
+    Manifest { agent, tools, limits, sandbox, guard, raw: raw.clone() }
 }
 
 fn capabilities(table: &Table<'_>) -> Capabilities {

@@ -249,6 +249,19 @@ fn a_task_does_not_loosen_what_its_agent_runs_in() {
 }
 
 #[test]
+fn a_task_does_not_change_the_guard_its_agent_has() {
+    let agent = manifest(&json!({ "name": "x", "model": "a:b", "guard": { "blocks": 2 } }));
+    let outfitted = |raw: Value| outfit(&raw, &agent).map(|task| task.guard.blocks);
+    let problems = outfitted(json!({ "goal": "g", "guard": { "blocks": 9 } })).expect_err("it is laxer");
+    assert!(problems.to_string().contains("guard: the agent x has settings of its own"), "{problems}");
+    assert_eq!(outfitted(json!({ "goal": "g" })).unwrap(), 2);
+    assert_eq!(outfitted(json!({ "goal": "g", "guard": { "blocks": 2 } })).unwrap(), 2);
+    let silent = manifest(&json!({ "name": "y", "model": "a:b" }));
+    let own = outfit(&json!({ "goal": "g", "guard": { "blocks": 9 } }), &silent).unwrap();
+    assert_eq!(own.guard.blocks, 9, "an agent that says nothing leaves it to the task");
+}
+
+#[test]
 fn what_an_agent_may_not_read_comes_in_by_no_other_way() {
     let narrow = json!({ "name": "x", "model": "a:b", "capabilities": { "file_read": ["src"], "file_write": ["src"] } });
     let agent = manifest(&narrow);
