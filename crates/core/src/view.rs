@@ -36,9 +36,9 @@ pub fn line(event: &Event) -> String {
     match event {
         Event::Submitted(submission) => format!("submitted: {}", first_line(&submission.task.goal)),
         Event::Claimed { epoch, worker, programs } => claimed(*epoch, worker, *programs),
-        Event::Planned { plan, .. } => match plan.subtasks() {
-            [_] => "planned: one sub-task".into(),
-            several => format!("planned: {} sub-tasks", several.len()),
+        Event::Planned { plan, .. } => match plan.subtasks().len() {
+            1 => "planned: one sub-task".into(),
+            several => format!("planned: {several} sub-tasks"),
         },
         Event::Decomposed { order, .. } => {
             let names: Vec<&str> = order.iter().map(crate::id::SubtaskId::as_str).collect();

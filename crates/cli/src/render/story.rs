@@ -110,7 +110,7 @@ fn plan(report: &Report) -> Vec<String> {
         let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
         format!("{}{after}: {}", subtask.id, escape::cut(&escape::line(&subtask.goal), 80))
     };
-    subtasks.iter().map(one).collect()
+    subtasks.into_iter().map(one).collect()
 }
 
 fn call(call: &CallRef) -> String {

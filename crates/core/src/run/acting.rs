@@ -64,7 +64,7 @@ fn next(run: &Run) -> Option<Subtask> {
         !run.threads.contains_key(&subtask.id)
             && subtask.after.iter().all(|before| output_of(run, before).is_some())
     };
-    run.plan.as_ref()?.subtasks().iter().find(ready).cloned()
+    run.plan.as_ref()?.subtasks().into_iter().find(ready).cloned()
 }
 
 fn is_done(thread: &Thread) -> bool {

@@ -12,7 +12,7 @@ use super::{ending, prompt, repairing, thread, watch};
 use crate::event::{CONTRACT, Event};
 use crate::id::SubtaskId;
 use crate::input::Reply;
-use crate::plan::SUBTASKS_MAX;
+use crate::plan::NODES_MAX;
 use crate::quality::{CheckOutcome, CheckResult, Defect, DiagnosedBy, Diagnosis, Severity};
 
 /// Most defects taken from one answer.
@@ -61,10 +61,10 @@ pub(super) fn thread_id(run: &Run, round: u32) -> Option<SubtaskId> {
     free_id(run, &format!("critique-{round}"))
 }
 
-/// This name, or one like it where the plan has a sub-task of that name.
+/// This name, or one like it where the plan has a node of that name.
 pub(super) fn free_id(run: &Run, name: &str) -> Option<SubtaskId> {
-    let taken = |id: &SubtaskId| run.plan.as_ref().is_some_and(|plan| plan.get(id).is_some());
-    let others = (2..=SUBTASKS_MAX + 1).map(|count| format!("{name}-{count}"));
+    let taken = |id: &SubtaskId| run.plan.as_ref().is_some_and(|plan| plan.node(id).is_some());
+    let others = (2..=NODES_MAX + 1).map(|count| format!("{name}-{count}"));
     let names = std::iter::once(name.to_owned()).chain(others);
     names.filter_map(|name| SubtaskId::parse(&name).ok()).find(|id| !taken(id))
 }

@@ -19,5 +19,5 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 /// The plan of a task that wants none.
 fn whole(goal: &str) -> Option<Plan> {
     let id = SubtaskId::parse("main").ok()?;
-    Plan::new(vec![Subtask { id, goal: goal.into(), after: Vec::new() }]).ok()
+    Plan::new(vec![Subtask::new(id, goal).into()]).ok()
 }

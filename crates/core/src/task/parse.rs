@@ -17,7 +17,7 @@ use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
 use crate::id::{SubtaskId, ToolName};
-use crate::plan::{Plan, SUBTASKS_MAX, Subtask};
+use crate::plan::{AFTER_MAX, NODES_MAX, Plan, Subtask};
 use crate::quality::{Check, CheckHow};
 use crate::tool::{Consent, Repeat};
 
@@ -289,8 +289,8 @@ fn tool_name(field: &Field<'_>, names: &mut BTreeSet<String>) -> Option<String> 
 
 fn plan(field: &Field<'_>) -> Option<Plan> {
     let mark = field.problems.count();
-    let tables = field.tables(Section::Plan, SUBTASKS_MAX);
-    let subtasks: Vec<_> = tables.iter().filter_map(subtask).collect();
+    let tables = field.tables(Section::Plan, NODES_MAX);
+    let subtasks: Vec<_> = tables.iter().filter_map(subtask).map(Into::into).collect();
     if field.problems.count() > mark {
         // A plan with holes would be refused for waiting on what could not be read.
         return None;
@@ -309,9 +309,9 @@ fn subtask(table: &Table<'_>) -> Option<Subtask> {
     let goal = table
         .require("goal", "say what the sub-task must achieve")
         .and_then(|field| field.text(NOTE_MAX).map(str::to_owned));
-    let after = table.get("after").and_then(|field| field.list(SUBTASKS_MAX)).unwrap_or_default();
+    let after = table.get("after").and_then(|field| field.list(AFTER_MAX)).unwrap_or_default();
     let after: Vec<_> = after.iter().filter_map(subtask_id).collect();
-    Some(Subtask { id: id?, goal: goal?, after })
+    Some(Subtask { after, ..Subtask::new(id?, goal?) })
 }
 
 fn own_subtask_id(field: &Field<'_>) -> Option<SubtaskId> {

@@ -418,7 +418,8 @@ fn everything_has_a_cap() {
         deep = json!({ "properties": deep });
     }
     let names: Vec<_> = (0..129).map(|place| format!("n{place}")).collect();
-    let subtasks: Vec<_> = (0..257).map(|place| json!({ "id": format!("n{place}"), "goal": "x" })).collect();
+    let subtasks: Vec<_> =
+        (0..10_001).map(|place| json!({ "id": format!("n{place}"), "goal": "x" })).collect();
     for (raw, place) in [
         (json!({ "goal": long(64 * 1024 + 1) }), "goal"),
         (json!({ "instructions": long(64 * 1024 + 1) }), "instructions"),

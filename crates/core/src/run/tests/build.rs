@@ -82,11 +82,9 @@ impl Setup {
     pub(super) fn plan(mut self, rows: &str) -> Self {
         let subtasks = rows.split(';').map(|row| {
             let (id, after) = row.split_once('<').unwrap_or((row, ""));
-            Subtask {
-                id: subtask_id(id.trim()),
-                goal: format!("part {}", id.trim()),
-                after: after.split_whitespace().map(subtask_id).collect(),
-            }
+            let after = after.split_whitespace().map(subtask_id).collect();
+            let part = Subtask::new(subtask_id(id.trim()), format!("part {}", id.trim()));
+            Subtask { after, ..part }.into()
         });
         self.0.task.plan = Some(Plan::new(subtasks.collect()).unwrap());
         self

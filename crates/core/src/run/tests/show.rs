@@ -43,7 +43,7 @@ fn at(moment: Millis) -> String {
 }
 
 fn planned(plan: &Plan) -> String {
-    let rows = plan.subtasks().iter().map(|subtask| match list(&subtask.after).as_str() {
+    let rows = plan.subtasks().into_iter().map(|subtask| match list(&subtask.after).as_str() {
         "" => subtask.id.to_string(),
         after => format!("{} < {after}", subtask.id),
     });
