@@ -20,6 +20,7 @@ mod downstream;
 mod index;
 mod node;
 mod order;
+mod progress;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use bad::BadPlan;
 use index::{Index, at};
 pub use node::{Branch, Choice, Condition, FACT_MAX, Fact, Node, Rule, Subtask, Test};
+pub use progress::{Failed, Progress};
 
 use crate::id::SubtaskId;
 
@@ -121,8 +123,8 @@ impl Plan {
     /// run's output.
     #[must_use]
     pub fn last(&self) -> Vec<&SubtaskId> {
-        let numbers = std::iter::successors(Some(0), |&this| self.index.spot(this).map(|spot| spot.end));
-        let last = self.nodes.iter().zip(numbers).filter(|(_, this)| self.index.next(*this).is_empty());
+        let last =
+            self.nodes.iter().zip(self.index.top()).filter(|(_, this)| self.index.next(*this).is_empty());
         last.map(|(node, _)| node.id()).collect()
     }
 
