@@ -12,6 +12,7 @@
 
 mod call;
 mod ending;
+mod plan;
 mod step;
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,7 @@ use crate::untrusted::suspicion::Family;
 
 pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
 pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, StopReason};
+pub use plan::{SubtaskFailure, WayOn};
 pub use step::{Heard, Purpose, StepFailure, StepTrouble};
 
 /// Version of every phase contract below. Additive changes keep it.
@@ -304,6 +306,41 @@ pub enum Event {
         subtask: SubtaskId,
         /// What came out.
         output: Payload,
+    },
+    /// The condition of a choice was looked at.
+    BranchChosen {
+        /// Which choice.
+        choice: SubtaskId,
+        /// Whether it holds.
+        holds: bool,
+        /// The branch that is taken, counted from 0; `None`: nothing is done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<u32>,
+    },
+    /// A sub-task came to nothing, and there is another way.
+    SubtaskFailed {
+        /// Which.
+        subtask: SubtaskId,
+        /// Why.
+        why: SubtaskFailure,
+        /// Which way.
+        then: WayOn,
+    },
+    /// A sub-task nobody wants any more is closed: nothing of it is out or in doubt.
+    SubtaskDropped {
+        /// Which.
+        subtask: SubtaskId,
+    },
+    /// The model planned anew what had failed.
+    Replanned {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// The sub-task that failed.
+        instead_of: SubtaskId,
+        /// The whole plan from now on.
+        plan: Plan,
+        /// The plan's hash, for provenance.
+        sha256: Digest,
     },
     /// Acting is over.
     Acted {

@@ -104,6 +104,13 @@ pub enum What {
         /// How long it took.
         duration_ms: u64,
     },
+    /// The condition of a choice was looked at.
+    Weighed {
+        /// Which, as the effect counts them.
+        serial: u32,
+        /// Whether it holds.
+        holds: bool,
+    },
     /// An undo came back.
     Restored {
         /// The call whose write was undone.

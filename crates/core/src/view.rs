@@ -2,6 +2,7 @@
 //!
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
+mod planned;
 mod provenance;
 mod trouble;
 
@@ -18,6 +19,7 @@ use crate::policy::Concern;
 use crate::quality::CheckOutcome;
 use crate::untrusted::suspicion::Family;
 
+pub(crate) use planned::subtask_failure;
 pub use provenance::{ApprovalRef, CallRef, CheckRef, EvidenceRef, PROVENANCE, Provenance, StepRef};
 
 fn claimed(epoch: u64, worker: &WorkerId, programs: Option<Confinement>) -> String {
@@ -90,6 +92,10 @@ pub fn line(event: &Event) -> String {
         Event::CallSettled { action, settlement, by } => settled_line(*action, settlement, by),
         Event::Noticed { subtask, text } => format!("{subtask} is told: {}", first_line(text)),
         Event::SubtaskFinished { subtask, .. } => format!("{subtask} done"),
+        Event::BranchChosen { .. }
+        | Event::SubtaskFailed { .. }
+        | Event::SubtaskDropped { .. }
+        | Event::Replanned { .. } => planned::line(event),
         Event::Acted { .. } => "acted: verification begins".into(),
         Event::Checked { result, .. } => match &result.outcome {
             CheckOutcome::Passed => format!("check {}: passed", result.name),
@@ -148,6 +154,7 @@ fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {
     match purpose {
         Purpose::Act(id) => format!("step {step}: asks the model ({id}){last}"),
         Purpose::Critique(_) => format!("step {step}: asks the critic"),
+        Purpose::Plan(_) => format!("step {step}: asks for a plan{last}"),
     }
 }
 
@@ -173,6 +180,7 @@ pub fn ending_line(ending: &Ending) -> String {
             FailReason::ModelRefused { message } => {
                 format!("failed: the model refused: {}", first_line(message))
             }
+            FailReason::NoPlan { message } => format!("failed: no plan: {}", first_line(message)),
             FailReason::OutputDenied { by, reason } => format!("failed: output denied by {by}: {reason}"),
             FailReason::ApprovalExpired => "failed: nobody answered in time".into(),
         },

@@ -328,6 +328,7 @@ fn wake_time(effect: &Effect) -> Option<Millis> {
         | Effect::Probe { .. }
         | Effect::ReadEvidence { .. }
         | Effect::RunCheck { .. }
+        | Effect::Weigh { .. }
         | Effect::Restore { .. }
         | Effect::StoreResult { .. } => None,
     }
@@ -346,6 +347,7 @@ fn broken_down(key: EffectKey) -> What {
             What::CallReturned { action, attempt, result }
         }
         EffectKey::Probe(action) => What::Probed { action, found: ProbeFinding::Unknown },
+        EffectKey::Weigh(serial) => What::Weighed { serial, holds: false },
         EffectKey::Evidence => {
             What::EvidenceRead(Err(EvidenceGap { path: "evidence".into(), message: message() }))
         }

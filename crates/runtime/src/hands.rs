@@ -14,6 +14,7 @@ use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
 use bowline_core::mask::Mask;
 use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
+use bowline_core::plan::Test;
 use bowline_core::policy::Concern;
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
@@ -107,6 +108,7 @@ impl Hands {
             Effect::RunCheck { round, index, how, output } => {
                 self.run_check(round, index, &how, &output).await
             }
+            Effect::Weigh { serial, output, test } => self.weigh(serial, &output, &test).await,
             Effect::Restore { action, image } => self.restore(action, &image).await,
             Effect::StoreResult { output } => self.store_result(&output).await,
             Effect::WakeAt { .. } => return None,
@@ -347,6 +349,11 @@ impl Hands {
         let log = Payload::keep(self.masked(log), &mut blobs);
         let outcome = self.masked_outcome(outcome);
         Ok(Arrival { what: What::CheckReturned { round, index, outcome, log, duration_ms }, blobs })
+    }
+
+    async fn weigh(&self, serial: u32, output: &Content, test: &Test) -> Result<Arrival, StoreError> {
+        let output = self.texts.join(output).await?;
+        Ok(What::Weighed { serial, holds: test.holds(&output) }.into())
     }
 
     async fn restore(&self, action: ActionId, image: &FileImage) -> Result<Arrival, StoreError> {

@@ -114,6 +114,8 @@ impl Progress {
             | Event::CallBlocked { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::Replanned { .. }
             | Event::LimitNear { .. } => self.screen.paint(Look::Open, text),
             Event::Submitted(_)
             | Event::Claimed { .. }
@@ -121,6 +123,8 @@ impl Progress {
             | Event::Decomposed { .. }
             | Event::Retrieved { .. }
             | Event::SubtaskStarted { .. }
+            | Event::BranchChosen { .. }
+            | Event::SubtaskDropped { .. }
             | Event::StepStarted { .. }
             | Event::StepFinished { .. }
             | Event::CallRefused { .. }

@@ -122,6 +122,11 @@ pub enum FailReason {
         /// What it said.
         message: String,
     },
+    /// The model gave no plan that could be carried out.
+    NoPlan {
+        /// What was wrong with its last one.
+        message: String,
+    },
     /// A person rejected the output.
     OutputDenied {
         /// Who.

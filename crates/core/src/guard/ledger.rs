@@ -195,6 +195,10 @@ impl Ledger {
             | Event::CallSettled { .. }
             | Event::Noticed { .. }
             | Event::SubtaskFinished { .. }
+            | Event::BranchChosen { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::SubtaskDropped { .. }
+            | Event::Replanned { .. }
             | Event::Acted { .. }
             | Event::Checked { .. }
             | Event::Verified { .. }

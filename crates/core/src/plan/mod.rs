@@ -20,7 +20,10 @@ mod downstream;
 mod index;
 mod node;
 mod order;
+pub(crate) mod parse;
 mod progress;
+mod replace;
+mod schema;
 #[cfg(test)]
 mod tests;
 
@@ -31,8 +34,11 @@ use serde::{Deserialize, Serialize};
 
 pub use bad::BadPlan;
 use index::{Index, at};
+pub(crate) use node::unfenced;
 pub use node::{Branch, Choice, Condition, FACT_MAX, Fact, Node, Rule, Subtask, Test};
+pub use parse::read;
 pub use progress::{Failed, Progress};
+pub use schema::{MODEL_DEPTH_MAX, schema};
 
 use crate::id::SubtaskId;
 
@@ -60,6 +66,11 @@ pub struct Plan {
 impl Plan {
     /// Orders the nodes (those given first come first where they may).
     pub fn new(nodes: Vec<Node>) -> Result<Self, BadPlan> {
+        Self::judged(nodes).map_err(|bad| bad.into_iter().next().unwrap_or(BadPlan::Empty))
+    }
+
+    /// The same, with everything that is wrong, a hundred at most and never nothing.
+    pub fn judged(nodes: Vec<Node>) -> Result<Self, Vec<BadPlan>> {
         let nodes = order::ordered(nodes)?;
         let index = Arc::new(Index::of(&nodes));
         Ok(Self { nodes, index })

@@ -149,10 +149,11 @@ impl Test {
     }
 }
 
-fn unfenced(text: &str) -> &str {
+/// JSON as models write it: possibly in a fence.
+pub(crate) fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
-    inner.and_then(|inner| inner.strip_suffix("```")).unwrap_or(text).trim()
+    inner.map_or(text, |inner| inner.strip_suffix("```").unwrap_or(inner)).trim()
 }
 
 /// Something that holds or does not, in a few words: `the tests pass`.

@@ -7,6 +7,7 @@
 //! up changes nothing: a late answer of an abandoned sub-task is no fault.
 
 mod bits;
+mod carry;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,7 @@ use super::{Choice, Node, Plan, Subtask};
 use crate::id::SubtaskId;
 
 /// Where the work on a plan stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     standings: Standings,
     /// For each node: how many of those it waits for itself are not over.

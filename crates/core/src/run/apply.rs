@@ -7,15 +7,16 @@ use super::state::{
     Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
     Summary, Thread, ThreadState, Verification, Warned,
 };
-use super::{call, critiquing, prompt, thread};
+use super::{call, critiquing, planning, prompt, thread};
 use crate::budget::{Cost, Limit};
 use crate::event::{
     Ask, CallTrouble, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement,
-    StepTrouble, Subject, SubtaskOutput, Verdict,
+    StepTrouble, Subject, SubtaskFailure, SubtaskOutput, Verdict, WayOn,
 };
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::{Call, Content, Message, Payload, Stop};
+use crate::plan::{Plan, Progress};
 use crate::quality::CheckResult;
 use crate::tool::FileImage;
 use crate::untrusted::Mark;
@@ -34,8 +35,13 @@ impl Run {
                 self.owned = true;
             }
             Event::Planned { plan, .. } => {
-                self.plan = Some(Arc::new(plan.clone()));
+                self.plan_made(plan, Progress::begin(plan));
                 self.phase = Phase::Decomposing;
+            }
+            Event::Replanned { instead_of, plan, .. } => {
+                let carried = self.plan.as_ref().map(|old| self.progress.carried(old, plan));
+                self.plan_made(plan, carried.unwrap_or_else(|| Progress::begin(plan)));
+                self.replanning.retain(|failed| failed != instead_of);
             }
             Event::Decomposed { .. } => self.phase = Phase::Retrieving,
             Event::Retrieved { evidence, .. } => {
@@ -44,6 +50,7 @@ impl Run {
             }
             Event::SubtaskStarted { subtask, opening } => {
                 self.threads.insert(subtask.clone(), Thread::open(opening, &self.task.guard));
+                self.advance(|progress, plan| progress.started(plan, subtask));
             }
             Event::StepStarted { step, purpose, reserved, notice, last, .. } => {
                 let open = OpenStep { step: *step, reserved: *reserved, last: last.clone() };
@@ -79,7 +86,14 @@ impl Run {
                 if let Some(thread) = self.threads.get_mut(subtask) {
                     thread.state = ThreadState::Done(output.clone());
                 }
+                self.advance(|progress, plan| progress.finished(plan, subtask));
             }
+            Event::BranchChosen { choice, branch, .. } => {
+                self.weighed += 1;
+                self.advance(|progress, plan| progress.choose(plan, choice, *branch));
+            }
+            Event::SubtaskFailed { subtask, why, then } => self.subtask_failed(subtask, why, then),
+            Event::SubtaskDropped { subtask } => drop(self.threads.remove(subtask)),
             Event::Acted { outputs, .. } => self.acted(outputs),
             Event::Checked { result, .. } => self.checked(result),
             Event::Verified { finding, round, .. } => self.verified(*finding, *round),
@@ -127,6 +141,7 @@ impl Run {
         let id = match purpose {
             Purpose::Act(id) => Some(id.clone()),
             Purpose::Critique(round) => critiquing::thread_id(self, *round),
+            Purpose::Plan(_) => planning::thread_id(self),
         };
         let told = self.warnings();
         if let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) {
@@ -169,15 +184,15 @@ impl Run {
     }
 
     fn step_finished(&mut self, step: u32, stop: Stop, text: &Payload, calls: &[Call]) {
-        let critic = matches!(self.phase, Phase::Critiquing(_));
+        let has_no_tools = thread::of_step(self, step).is_some_and(|(id, _)| thread::has_no_tools(self, id));
         let last = self.open_step(step).is_some_and(|open| open.last.is_some());
         let Some(thread) = self.thread_of_step(step) else { return };
         if last {
             thread.summary = Some(Summary { step, text: text.clone() });
         }
         thread.attempts = 0;
-        // A critic has no tools, so one that calls them has not answered.
-        thread.unusable += u32::from(critic && stop != Stop::Truncated && !calls.is_empty());
+        // Who has no tools and calls them has not answered.
+        thread.unusable += u32::from(has_no_tools && stop != Stop::Truncated && !calls.is_empty());
         thread.truncations = if stop == Stop::Truncated { thread.truncations + 1 } else { 0 };
         thread.say(Message::Assistant { text: text.clone(), calls: calls.to_vec() });
         thread.state = if calls.is_empty() {
@@ -203,6 +218,34 @@ impl Run {
                 Some(until) => ThreadState::BackingOff { until },
                 None => ThreadState::Ready,
             };
+        }
+    }
+
+    /// A plan was made, or changed: the conversation that made it is over.
+    fn plan_made(&mut self, plan: &Plan, progress: Progress) {
+        if let Some(id) = planning::thread_id(self) {
+            self.threads.remove(&id);
+        }
+        self.plans += 1;
+        self.progress = progress;
+        self.plan = Some(Arc::new(plan.clone()));
+    }
+
+    fn advance(&mut self, how: impl FnOnce(&mut Progress, &Plan)) {
+        if let Some(plan) = &self.plan {
+            how(&mut self.progress, plan);
+        }
+    }
+
+    fn subtask_failed(&mut self, subtask: &SubtaskId, why: &SubtaskFailure, then: &WayOn) {
+        self.advance(|progress, plan| drop(progress.failed(plan, subtask)));
+        let lesson = format!("{subtask}: {}", crate::view::subtask_failure(why)).into_boxed_str();
+        match then {
+            WayOn::FallsBack { choice, .. } => drop(self.lessons.insert(choice.clone(), lesson)),
+            WayOn::PlansAnew => {
+                self.lessons.insert(subtask.clone(), lesson);
+                self.replanning.push(subtask.clone());
+            }
         }
     }
 

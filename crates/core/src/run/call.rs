@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::decide::{Draft, Refused};
-use super::state::{ApprovalState, BatchCall, CallState, Phase, Run, Thread};
-use super::{attempt, breaker, ending, limit, prompt, watch};
+use super::state::{ApprovalState, BatchCall, CallState, Run, Thread};
+use super::{attempt, breaker, ending, limit, prompt, thread, watch};
 use crate::effect::Effect;
 use crate::event::{Ask, Doubt, Event, Outcome, Refusal, Settlement, Subject, Verdict};
 use crate::id::{ActionId, Millis, SubtaskId};
@@ -25,9 +25,11 @@ const CALLS_OUT_MAX: u32 = 32;
 /// Goes through the calls of a reply: refuses what cannot run, asks people about
 /// what needs them, and leaves the rest to its turn.
 pub(super) fn admit(draft: &mut Draft, step: u32, reply: &Reply) {
+    let batch = draft.run.threads.iter().find(|(_, thread)| thread.calls().any(|(id, _)| id.step == step));
+    let has_no_tools = batch.is_some_and(|(id, _)| thread::has_no_tools(&draft.run, id));
     for (index, asked) in (0..).zip(&reply.calls) {
         let action = ActionId { step, index };
-        if let Some((why, message)) = objection(draft, reply.stop, asked) {
+        if let Some((why, message)) = objection(draft, (reply.stop, has_no_tools), asked) {
             draft.push(Event::CallRefused { action, why, message });
             continue;
         }
@@ -53,13 +55,13 @@ fn question(run: &Run, asked: &Asked) -> Option<Vec<Concern>> {
     }
 }
 
-fn objection(draft: &Draft, stop: Stop, asked: &Asked) -> Option<(Refusal, String)> {
+fn objection(draft: &Draft, (stop, has_no_tools): (Stop, bool), asked: &Asked) -> Option<(Refusal, String)> {
     match stop {
         Stop::Truncated => return Some((Refusal::Truncated, prompt::CALL_TRUNCATED.into())),
         Stop::Refused | Stop::Filtered => return Some((Refusal::Cancelled, prompt::CANCELLED.into())),
         Stop::End | Stop::ToolUse => {}
     }
-    if matches!(draft.run.phase, Phase::Critiquing(_)) || draft.run.tool(&asked.call.tool).is_none() {
+    if has_no_tools || draft.run.tool(&asked.call.tool).is_none() {
         let message = match &asked.problem {
             Some(CallProblem::UnknownTool(message)) => message.clone(),
             Some(CallProblem::BadArguments(_) | CallProblem::NotAllowed(_)) | None => {
@@ -419,15 +421,33 @@ pub(super) fn refuse_all(draft: &mut Draft, step: u32, reply: &Reply) {
     }
 }
 
+/// Answers every call of a reply that came after its sub-task was given up.
+pub(super) fn refuse_given_up(draft: &mut Draft, step: u32, reply: &Reply) {
+    for (index, _) in (0..).zip(&reply.calls) {
+        let (action, message) = (ActionId { step, index }, prompt::CANCELLED.into());
+        draft.push(Event::CallRefused { action, why: Refusal::Cancelled, message });
+    }
+}
+
 /// Answers every call that is not out with "the run was cancelled".
 pub(super) fn refuse_unstarted(draft: &mut Draft) {
-    let calls = draft.run.threads.values().flat_map(Thread::calls);
-    let open = calls.filter_map(|(action, call)| match call.state {
+    let open = draft.run.threads.values().flat_map(unstarted).collect();
+    refuse(draft, open);
+}
+
+/// Calls of a conversation that are not out, and whether each was tried before.
+pub(super) fn unstarted(thread: &Thread) -> Vec<(ActionId, bool)> {
+    let open = thread.calls().filter_map(|(action, call)| match call.state {
         CallState::Waiting | CallState::AwaitingConsent | CallState::Again { .. } => Some((action, false)),
         CallState::BackingOff { .. } => Some((action, true)),
         CallState::Running { .. } | CallState::InDoubt { .. } | CallState::Answered { .. } => None,
     });
-    for (action, was_tried) in open.collect::<Vec<_>>() {
+    open.collect()
+}
+
+/// Answers these calls: they are not made.
+pub(super) fn refuse(draft: &mut Draft, open: Vec<(ActionId, bool)>) {
+    for (action, was_tried) in open {
         if was_tried {
             let output = Payload::inline(prompt::NOT_TRIED_AGAIN);
             attempt::settle(draft, action, Outcome::Cancelled, output);
@@ -440,8 +460,12 @@ pub(super) fn refuse_unstarted(draft: &mut Draft) {
 
 /// Nobody knows of some call whether it happened.
 pub(super) fn any_in_doubt(run: &Run) -> bool {
-    let mut calls = run.threads.values().flat_map(Thread::calls);
-    calls.any(|(_, call)| matches!(call.state, CallState::InDoubt { .. }))
+    run.threads.values().any(has_doubt)
+}
+
+/// Nobody knows of some call of this conversation whether it happened.
+pub(super) fn has_doubt(thread: &Thread) -> bool {
+    thread.calls().any(|(_, call)| matches!(call.state, CallState::InDoubt { .. }))
 }
 
 /// Where a call of a current batch stands.
@@ -462,7 +486,9 @@ pub(super) fn find(run: &Run, action: ActionId) -> Option<(Digest, &ToolSpec)> {
     Some((call.call.digest(), run.tool(&call.call.tool)?))
 }
 
-pub(super) fn due(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
+/// What is out, or asked about; and what is owed to calls whose turn it is, unless
+/// nothing is to be started (`idle`).
+pub(super) fn due(run: &Run, thread: &Thread, idle: bool, effects: &mut Vec<Effect>) {
     for (action, call) in thread.calls() {
         let timeout_ms = run.tool(&call.call.tool).map_or(0, |spec| spec.timeout_ms);
         let args = call.call.args.clone();
@@ -487,7 +513,7 @@ pub(super) fn due(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
             | CallState::Answered { .. } => {}
         }
     }
-    if !run.paused && run.stopping.is_none() {
+    if !idle {
         due_next(run, thread, effects);
     }
 }

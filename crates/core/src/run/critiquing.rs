@@ -12,7 +12,7 @@ use super::{ending, prompt, repairing, thread, watch};
 use crate::event::{CONTRACT, Event};
 use crate::id::SubtaskId;
 use crate::input::Reply;
-use crate::plan::NODES_MAX;
+use crate::plan::{NODES_MAX, unfenced};
 use crate::quality::{CheckOutcome, CheckResult, Defect, DiagnosedBy, Diagnosis, Severity};
 
 /// Most defects taken from one answer.
@@ -106,10 +106,7 @@ struct RawDefect {
 
 /// Reads a critic's answer: a JSON object, possibly in a fence.
 fn read(text: &str) -> Option<Diagnosis> {
-    let text = text.trim();
-    let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
-    let text = text.trim().strip_suffix("```").unwrap_or(text);
-    let raw: RawDiagnosis = serde_json::from_str(text.trim()).ok()?;
+    let raw: RawDiagnosis = serde_json::from_str(unfenced(text)).ok()?;
     let defects = raw.defects.into_iter().take(DEFECTS_MAX).map(|defect| Defect {
         what: defect.what,
         place: defect.place,

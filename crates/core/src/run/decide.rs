@@ -104,6 +104,7 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
         What::CheckReturned { round, index, outcome, log, duration_ms } => {
             verifying::check_returned(draft, (*round, *index), outcome, (log, *duration_ms))
         }
+        What::Weighed { serial, holds } => acting::weighed(draft, *serial, *holds),
         What::Restored { action, outcome } => rolling_back::restored(draft, *action, outcome),
         What::ResultStored { provenance, seq } => committing::stored(draft, *provenance, *seq),
         What::Signal { by, signal } => signal::received(draft, by, signal),

@@ -26,6 +26,7 @@ mod decide;
 mod decomposing;
 mod due;
 mod ending;
+mod falling_back;
 mod limit;
 mod planning;
 mod prompt;

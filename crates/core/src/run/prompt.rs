@@ -3,10 +3,12 @@
 //! Openings are journalled with the event that starts a conversation, so a
 //! later build that words them otherwise changes no run that exists.
 
+mod plan;
+
 use serde_json::{Value, json};
 
+use super::limit;
 use super::state::{Run, Thread};
-use super::{acting, limit};
 use crate::budget::{Allowance, Gauge};
 use crate::event::Outcome;
 use crate::id::{SubtaskId, ToolName};
@@ -37,6 +39,8 @@ const AGENT: &str = "You are an agent that works on one task in a workspace of f
 const CRITIC: &str = "You are a critic. Somebody else did a piece of work; checks of it failed. Find out what \
     is wrong and how to mend it. You see the task, the output and the failures, and cannot use tools. Answer \
     with one JSON object and nothing else: a summary and a list of defects, the most severe first.";
+
+pub(super) use plan::{not_a_plan, planner};
 
 const BLANK: &str = "\n\n";
 
@@ -131,12 +135,11 @@ pub(super) fn subtask(run: &Run, subtask: &Subtask) -> Vec<Message> {
     if subtask.goal != run.task.goal {
         body.words(&format!("\n\nYour part of it, {}: {}", subtask.id, subtask.goal));
     }
-    for before in &subtask.after {
-        if let Some(output) = acting::output_of(run, before) {
-            body.words(&format!("\n\nWhat {before} delivered:\n"));
-            body.material(&format!("sub-task {before}"), output.clone());
-        }
+    for part in plan::inputs(run, &subtask.id) {
+        body.words(&format!("\n\nWhat {} delivered:\n", part.subtask));
+        body.material(&format!("sub-task {}", part.subtask), part.output);
     }
+    body.lessons(&subtask.id);
     body.evidence();
     vec![system(run), body.done()]
 }

@@ -55,10 +55,46 @@
 //! cost_usd = 0.01                      # of one attempt; from 0 to 1000000
 //! output_bytes = 16384                 # from 256 to 1048576
 //!
-//! [[plan]]                             # at most 256
-//! id = "read"                          # not "critique", not beginning with "repair-" or "critique-"
-//! goal = "Read the code"               # at most 16 KiB
-//! after = []                           # ids of sub-tasks that come first
+//! [[plan]]                             # a sub-task; at most 10000 nodes in all, those in branches included
+//! id = "read"                          # not "critique", not beginning with "repair-", "critique-" or "plan-"
+//! goal = "Bug or wish? One word."      # at most 16 KiB
+//! after = []                           # ids of what comes first; at most 256
+//! priority = 0                         # what may start is started highest first; from -1000000 to 1000000
+//! optional = false                     # may be left out when the budget is short
+//! uses = ["read_file"]                 # tools it needs; at most 64
+//! needs = ["a report"]                 # what must hold before it; at most 64 of 200 bytes
+//! makes = ["the kind is known"]        # what holds after it; likewise
+//! breaks = []                          # what no longer holds after it; likewise
+//! tokens = 2000                        # what it is expected to cost; at most 1000000000000
+//! seconds = 60                         # how long it is expected to take; at most 31536000, a year
+//!
+//! [[plan]]                             # a choice: branches are tried in turn until one works
+//! id = "mend"                          # also `after`, and `priority`, which is added to those in it
+//! [[plan.branch]]                      # at most 16; choices may be nested 16 deep
+//! name = "small"                       # at most 200 bytes; may be left out
+//! [[plan.branch.plan]]                 # all of these are done; they may wait for each other and for what
+//! id = "patch"                         #   the choice may wait for, and nobody outside waits for them
+//! goal = "Mend the line"
+//! [[plan.branch]]
+//! [[plan.branch.plan]]
+//! id = "rewrite"
+//! goal = "Write the function anew"
+//!
+//! [[plan]]                             # a choice by what an earlier node delivered
+//! id = "tell"
+//! when = { of = "read", is = "bug" }   # or contains = "bug", or at = "/kind" (JSON pointer) and is = "bug"
+//! [[plan.branch]]                      # if so; at most 4 such choices within each other
+//! [[plan.branch.plan]]
+//! id = "note"
+//! goal = "Write the release note"
+//! [[plan.branch]]                      # if not; may be left out: then nothing is done
+//! [[plan.branch.plan]]
+//! id = "answer"
+//! goal = "Answer the wish"
+//!
+//! [planning]
+//! by = "task"                          # or "model": the model makes the plan, which is checked like one given here
+//! replans = 2                          # from 0 to 16: how often the model plans anew what failed; only with by = "model"
 //!
 //! [limits]                             # all from 1, except those from 0; "unlimited" where marked *
 //! steps = 50                           # * model calls, at most 1000000
@@ -91,6 +127,7 @@ mod invocation;
 pub(crate) mod limits;
 mod network;
 mod parse;
+mod planning;
 pub(crate) mod problem;
 pub(crate) mod section;
 pub mod suggest;
@@ -101,6 +138,7 @@ pub use limits::parse_raise;
 pub use network::{Network, Scheme};
 pub(crate) use parse::{EFFECTS, model_reference, sandbox, tools};
 pub use parse::{parse, plain};
+pub use planning::{Planner, Planning};
 pub use problem::{BadTask, Problem};
 
 use serde::{Deserialize, Serialize};
@@ -131,6 +169,9 @@ pub struct Task {
     /// The plan, when the task brings one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// Who plans, and how often.
+    #[serde(default, skip_serializing_if = "Planning::is_default")]
+    pub planning: Planning,
     /// What must hold before anything is committed. Schema checks come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,

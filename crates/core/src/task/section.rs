@@ -1,7 +1,8 @@
 //! Which keys a task file knows, and where each belongs.
 
 use super::problem::{Problems, shown_key};
-use super::{guard, limits, network, suggest};
+use super::{guard, limits, network, planning, suggest};
+use crate::plan::parse as plan;
 
 /// The keys at the top of an agent manifest.
 const MANIFEST: [&str; 16] = [
@@ -42,6 +43,12 @@ pub(crate) enum Section {
     Tool,
     /// `[[plan]]`
     Plan,
+    /// `[planning]`
+    Planning,
+    /// `[[plan.branch]]`
+    Branch,
+    /// `when` of `[[plan]]`
+    When,
     /// `[limits]`
     Limits,
     /// `[guard]`
@@ -63,7 +70,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 20] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -71,9 +78,12 @@ impl Section {
         Self::Output,
         Self::Check,
         Self::Tool,
-        Self::Plan,
+        Self::Planning,
         Self::Limits,
         Self::Guard,
+        Self::Plan,
+        Self::Branch,
+        Self::When,
         Self::Manifest,
         Self::Capabilities,
         Self::Gates,
@@ -102,6 +112,7 @@ impl Section {
                 "check",
                 "tool",
                 "plan",
+                "planning",
                 "limits",
                 "guard",
             ],
@@ -127,7 +138,10 @@ impl Section {
                 "cost_usd",
                 "output_bytes",
             ],
-            Self::Plan => &["id", "goal", "after"],
+            Self::Plan => &plan::KEYS,
+            Self::Branch => &["name", "plan"],
+            Self::When => &["of", "is", "contains", "at"],
+            Self::Planning => &planning::KEYS,
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
             Self::Manifest => &MANIFEST,
@@ -153,6 +167,9 @@ impl Section {
             Self::Check => "`[[check]]`",
             Self::Tool => "`[[tool]]`",
             Self::Plan => "`[[plan]]`",
+            Self::Planning => "`[planning]`",
+            Self::Branch => "`[[plan.branch]]`",
+            Self::When => "`when` of `[[plan]]`",
             Self::Limits => "`[limits]`",
             Self::Guard => "`[guard]`",
             Self::Manifest => "the top of an agent manifest",
@@ -188,6 +205,9 @@ impl Section {
             | Self::Check
             | Self::Tool
             | Self::Plan
+            | Self::Planning
+            | Self::Branch
+            | Self::When
             | Self::Limits
             | Self::Guard => false,
         }
@@ -195,7 +215,8 @@ impl Section {
 
     /// Stands in a task and never in a manifest.
     fn is_of_task(self) -> bool {
-        matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check | Self::Plan)
+        let of_plans = matches!(self, Self::Plan | Self::Planning | Self::Branch | Self::When);
+        of_plans || matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check)
     }
 
     fn is_foreign_to(self, from: Self) -> bool {

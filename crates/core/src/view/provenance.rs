@@ -158,7 +158,7 @@ impl Provenance {
                 self.model.clone_from(&submission.task.model);
                 self.fingerprint = Some(submission.fingerprint);
             }
-            Event::Planned { sha256, .. } => self.plan = Some(*sha256),
+            Event::Planned { sha256, .. } | Event::Replanned { sha256, .. } => self.plan = Some(*sha256),
             Event::Retrieved { evidence, .. } => {
                 let refs = evidence.iter();
                 self.evidence =
@@ -201,6 +201,9 @@ impl Provenance {
             | Event::BreakerClosed { .. }
             | Event::Noticed { .. }
             | Event::SubtaskFinished { .. }
+            | Event::BranchChosen { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::SubtaskDropped { .. }
             | Event::Acted { .. }
             | Event::Verified { .. }
             | Event::RepairStarted { .. }
@@ -235,6 +238,7 @@ impl Provenance {
             Purpose::Act(id) if id.as_str().starts_with("repair-") => "repairing",
             Purpose::Act(_) => "acting",
             Purpose::Critique(_) => "critiquing",
+            Purpose::Plan(_) => "planning",
         };
         let sum = self.tokens_by_phase.entry(phase.into()).or_default();
         *sum = sum.saturating_add(tokens);

@@ -44,7 +44,7 @@ impl Standing {
 }
 
 /// What every node is doing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(super) struct Standings(Vec<Standing>);
 

@@ -225,6 +225,18 @@ impl Thread {
         last.unwrap_or(false)
     }
 
+    /// It has delivered.
+    pub(in crate::run) fn is_done(&self) -> bool {
+        match &self.state {
+            ThreadState::Done(_) => true,
+            ThreadState::Ready
+            | ThreadState::Thinking(_)
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Calling(_)
+            | ThreadState::Answered(_) => false,
+        }
+    }
+
     /// Something of it is out in the world.
     pub(in crate::run) fn in_flight(&self) -> bool {
         match &self.state {

@@ -71,7 +71,13 @@ impl Audit {
                 assert!(!self.restored.contains(action), "{action} is undone once");
                 self.restored.push(*action);
             }
+            Event::SubtaskDropped { subtask } => {
+                assert!(!run.threads.contains_key(subtask), "{subtask} is closed");
+            }
             Event::Submitted(_)
+            | Event::BranchChosen { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::Replanned { .. }
             | Event::Claimed { .. }
             | Event::Planned { .. }
             | Event::Decomposed { .. }

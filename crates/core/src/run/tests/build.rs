@@ -9,7 +9,7 @@ use crate::id::{SubtaskId, ToolName};
 use crate::plan::{Plan, Subtask};
 use crate::provenance::Digest;
 use crate::quality::{Check, CheckHow};
-use crate::task::{OnFailure, Review, Submission, Task, Workspace, WorkspaceMode};
+use crate::task::{OnFailure, Planner, Planning, Review, Submission, Task, Workspace, WorkspaceMode};
 use crate::tool::{Consent, Invocation, Repeat, ToolSpec, Touch};
 
 /// Name, touch, repeat, consent, whether it has a probe.
@@ -50,6 +50,7 @@ pub(super) fn task() -> Setup {
         instructions: None,
         evidence: Vec::new(),
         plan: None,
+        planning: Default::default(),
         checks: Vec::new(),
         review: Review::Never,
         on_failure: OnFailure::Rollback,
@@ -87,6 +88,18 @@ impl Setup {
             Subtask { after, ..part }.into()
         });
         self.0.task.plan = Some(Plan::new(subtasks.collect()).unwrap());
+        self
+    }
+
+    /// A plan as a task file has it, in JSON.
+    pub(super) fn nodes(mut self, nodes: serde_json::Value) -> Self {
+        self.0.task.plan = Some(serde_json::from_value(nodes).unwrap());
+        self
+    }
+
+    /// The model plans, and so often anew.
+    pub(super) fn planned_by_the_model(mut self, replans: u32) -> Self {
+        self.0.task.planning = Planning { by: Planner::Model, replans };
         self
     }
 

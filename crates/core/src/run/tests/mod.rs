@@ -19,6 +19,7 @@ mod consent;
 mod critiquing;
 mod doubt;
 mod drive;
+mod falling_back;
 mod guard;
 mod limits;
 mod people;

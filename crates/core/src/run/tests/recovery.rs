@@ -158,6 +158,48 @@ fn a_run_in_parallel_parts_with_trouble_commits() {
 }
 
 #[test]
+fn a_run_that_falls_back_and_chooses_commits_with_each_deed_done_once() {
+    let world = World {
+        replies: &[
+            ("a", &["pay(10)", ": CANNOT: it is down"]),
+            ("b", &["read(x) put(k)", "send(mail)", ": half of it"]),
+            ("c", &["write(f)", ": bug"]),
+            ("d", &["pay(20)", ": mended"]),
+        ],
+        lossy: &["pay", "send"],
+        ..World::default()
+    };
+    let nodes = serde_json::json!([
+        { "id": "get", "branches": [
+            { "nodes": [{ "id": "a", "goal": "one half" }, { "id": "b", "goal": "other half" }] },
+            { "nodes": [{ "id": "c", "goal": "otherwise" }] },
+        ] },
+        { "id": "go", "rule": { "when": { "of": "get", "test": { "is": "bug" } } },
+          "branches": [{ "nodes": [{ "id": "d", "goal": "mend" }] }] },
+    ]);
+    check(&task().nodes(nodes), &world, "committed: mended");
+}
+
+#[test]
+fn a_run_that_is_planned_and_planned_anew_commits_with_each_deed_done_once() {
+    let world = World {
+        replies: &[
+            (
+                "plan-1",
+                &[": no", ": {\"plan\":[{\"id\":\"a\",\"goal\":\"one\"},{\"id\":\"b\",\"goal\":\"two\"}]}"],
+            ),
+            ("a", &["pay(10)", ": CANNOT: it is locked"]),
+            ("b", &["put(k)", ": from b"]),
+            ("plan-2", &[": {\"plan\":[{\"id\":\"c\",\"goal\":\"another way\"}]}"]),
+            ("c", &["send(mail)", ": from c"]),
+        ],
+        lossy: &["pay", "send"],
+        ..World::default()
+    };
+    check(&task().planned_by_the_model(1), &world, "committed: ## c//from c//## b//from b");
+}
+
+#[test]
 fn a_run_that_halts_at_its_limits_goes_on_after_a_resume() {
     let world = World {
         replies: &[("main", &["pay(10)", "put(k) read(x)", "send(mail)", ": done"])],

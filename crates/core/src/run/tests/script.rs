@@ -13,6 +13,7 @@
 //! | `late a1.0`, `trouble a1.0`, `trouble a1.0 5000` | a tool did not answer in time, or could not now |
 //! | `probe a1.0 happened`, `did-not`, `unknown` | a probe came back |
 //! | `check 1.0 pass`, `fail`, `broken` | a check came back |
+//! | `weighed 1 yes`, `weighed 1 no` | the condition of a choice was looked at |
 //! | `restored a1.0`, `stored` | an undo came back; the result is stored |
 //! | `approve a1.0`, `approve output`, `approve a1.0 other` | a person agreed (to other bytes) |
 //! | `deny a1.0`, `pause`, `resume steps=5`, `cancel`, `settle a1.0 happened` | a person spoke |
@@ -68,6 +69,7 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
         }
         "probe" => What::Probed { action: action(), found: finding(words[1]) },
         "check" => check(words[0], words[1]),
+        "weighed" => What::Weighed { serial: step(), holds: words[1] == "yes" },
         "restored" => What::Restored { action: action(), outcome: RestoreOutcome::Restored },
         "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq },
         _ => What::Signal { by: PERSON.into(), signal: signal(run, verb, &words) },

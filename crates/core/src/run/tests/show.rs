@@ -4,7 +4,7 @@ use crate::budget::Limit;
 use crate::effect::Effect;
 use crate::event::{
     Ending, Event, Exhausted, FailReason, HaltReason, Purpose, RestoreOutcome, Settlement, StopReason,
-    Verdict,
+    Verdict, WayOn,
 };
 use crate::guard::loops::Finding as Looping;
 use crate::id::{ActionId, Millis, RunId, ToolName};
@@ -94,7 +94,21 @@ pub(super) fn event(event: &Event) -> String {
         Event::CallSettled { action, settlement, by } => settled(*action, settlement, by),
         Event::Noticed { subtask, .. } => format!("notice {subtask}"),
         Event::SubtaskFinished { subtask, .. } => format!("done {subtask}"),
-        Event::Acted { outputs, .. } => format!("acted {}", list(outputs.iter().map(|out| &out.subtask))),
+        Event::BranchChosen { choice, branch, .. } => {
+            format!("choose {choice}: {}", branch.map_or("nothing".into(), |branch| branch.to_string()))
+        }
+        Event::SubtaskFailed { subtask, why, then } => {
+            let then = match then {
+                WayOn::FallsBack { choice, from, to } => format!("{choice} {from} to {to}"),
+                WayOn::PlansAnew => "plan anew".into(),
+            };
+            format!("fail {subtask}: {}, {then}", crate::view::subtask_failure(why))
+        }
+        Event::SubtaskDropped { subtask } => format!("drop {subtask}"),
+        Event::Replanned { instead_of, plan, .. } => format!("{} for {instead_of}", planned(plan)),
+        Event::Acted { outputs, .. } => {
+            format!("acted {}", list(outputs.iter().map(|out| &out.subtask))).trim_end().into()
+        }
         Event::Checked { round, result } => {
             let outcome = match &result.outcome {
                 CheckOutcome::Passed => "passed",
@@ -152,6 +166,7 @@ fn ask(step: u32, purpose: &Purpose, last: bool) -> String {
     match purpose {
         Purpose::Act(id) => format!("ask {step} for {id}{last}"),
         Purpose::Critique(round) => format!("ask {step} for critique {round}"),
+        Purpose::Plan(round) => format!("ask {step} for plan {round}"),
     }
 }
 
@@ -181,6 +196,7 @@ fn failure(why: &FailReason) -> String {
         FailReason::RepairsExhausted { rounds } => format!("still wrong after {rounds} repairs"),
         FailReason::Truncated { in_a_row } => format!("{in_a_row} cut replies"),
         FailReason::ModelRefused { message } => format!("model refused: {message}"),
+        FailReason::NoPlan { message } => format!("no plan: {message}"),
         FailReason::OutputDenied { by, reason } => format!("output denied by {by}: {reason}"),
         FailReason::ApprovalExpired => "nobody agreed".into(),
     }
@@ -224,6 +240,7 @@ pub(super) fn due(run: &Run) -> String {
         Effect::Probe { action, .. } => Some(format!("probe {action}")),
         Effect::ReadEvidence { paths } => Some(format!("evidence {}", paths.join(" "))),
         Effect::RunCheck { round, index, .. } => Some(format!("check {round}.{index}")),
+        Effect::Weigh { serial, .. } => Some(format!("weigh {serial}")),
         Effect::Restore { action, .. } => Some(format!("restore {action}")),
         Effect::StoreResult { .. } => Some("store".into()),
         Effect::WakeAt { .. } => None,
@@ -240,6 +257,7 @@ pub(super) fn wakes(run: &Run) -> String {
         | Effect::Probe { .. }
         | Effect::ReadEvidence { .. }
         | Effect::RunCheck { .. }
+        | Effect::Weigh { .. }
         | Effect::Restore { .. }
         | Effect::StoreResult { .. } => None,
     });
