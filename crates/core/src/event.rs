@@ -10,6 +10,7 @@
 //! [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
+mod call;
 mod ending;
 mod step;
 
@@ -27,6 +28,7 @@ use crate::task::Submission;
 use crate::tool::{FileImage, Repeat, Touch};
 use crate::untrusted::suspicion::Family;
 
+pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement};
 pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, StopReason};
 pub use step::{Heard, Purpose, StepFailure, StepTrouble};
 
@@ -192,6 +194,10 @@ pub enum Event {
         /// What is booked for it, in micro-dollars.
         #[serde(default, skip_serializing_if = "is_zero")]
         micros: u64,
+        /// Set aside for the model it asks, where it asks one: it is then a step of
+        /// the run as well, and this is released when the attempt is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reserved: Option<Cost>,
     },
     /// An attempt at a call met passing trouble; another one is made, under the same
     /// id and key. It counts as a call from here on.
@@ -245,6 +251,9 @@ pub enum Event {
         /// What makes the output look like an attack on the model.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         suspicions: Vec<Family>,
+        /// What the model it asked used of what was set aside; `None`: all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Cost>,
     },
     /// The guard kept a call from being made; the model gets what is known.
     CallBlocked {
@@ -421,40 +430,6 @@ pub struct Evidence {
     pub sha256: Digest,
 }
 
-/// The result of an earlier call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
-    /// What the model read.
-    pub output: Payload,
-    /// Whether it was bad news.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_error: bool,
-}
-
-/// Why a call was refused before it ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    /// No such tool.
-    UnknownTool,
-    /// The arguments are no JSON or do not fit the schema.
-    BadArguments,
-    /// The reply was cut: a half call never runs.
-    Truncated,
-    /// It could not be prepared, so it could not work either.
-    Unprepared,
-    /// A person said no.
-    Denied,
-    /// The run was stopped before it could start.
-    Cancelled,
-    /// No tools were offered: it was the last call, for a summary.
-    NotOffered,
-    /// The agent has no capability for it.
-    NotAllowed,
-    /// Its tool failed again and again, and is not called for a while.
-    Unavailable,
-}
-
 /// What a person is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -492,72 +467,6 @@ pub enum Verdict {
     },
     /// Nobody answered in time.
     Expired,
-}
-
-/// How a call went, as the tool tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It did what it was asked.
-    Ok,
-    /// It did not; the output says why.
-    Error,
-    /// It was ended by its deadline, and may be repeated.
-    TimedOut,
-    /// It was ended because the run was.
-    Cancelled,
-    /// The last attempt did not happen; the tool says that it may work later.
-    Unavailable,
-}
-
-/// Kinds of passing trouble with a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallTrouble {
-    /// The attempt did not happen; it may work later.
-    Unavailable,
-    /// It was ended by its deadline, or its reply was lost; it may be repeated.
-    TimedOut,
-}
-
-/// How a call came to be in doubt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Doubt {
-    /// The process died between intent and outcome.
-    Crash,
-    /// The run was cancelled while it was out.
-    Cancelled,
-    /// It did not answer in time, or could not tell.
-    LostReply,
-}
-
-/// Who can end a doubt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ask {
-    /// The tool's own probe.
-    Probe,
-    /// A person.
-    Person,
-}
-
-/// How doubt about a call ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Settlement {
-    /// It happened; this is its result.
-    Happened {
-        /// What the model reads.
-        output: Payload,
-    },
-    /// It did not happen: it is made now, with the same key.
-    DidNotHappen,
-    /// Nobody will find out, and it is never made again.
-    GivenUp {
-        /// What the model is told.
-        message: String,
-    },
 }
 
 /// What one of the last sub-tasks delivered.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Allowance;
+use crate::budget::{Allowance, Cost};
 use crate::event::{Confinement, Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
 use crate::guard::OutputTrace;
 use crate::id::{ActionId, Millis, WorkerId};
@@ -192,6 +192,8 @@ pub struct CallResult {
     pub trace: Option<Box<OutputTrace>>,
     /// What makes the output look like an attack on the model.
     pub suspicions: Vec<Family>,
+    /// What the model it asked used; `None`: it asked none, or nobody knows.
+    pub spent: Option<Cost>,
 }
 
 /// How a call came back.

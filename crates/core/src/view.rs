@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Gauge, Limit, Spend, amount};
 use crate::event::{
-    Ask, Confinement, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement,
-    Subject, Verdict,
+    Confinement, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement, Subject,
+    Verdict,
 };
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
@@ -269,11 +269,15 @@ impl Provenance {
                 file_sha256: image.as_ref().and_then(|image| image.result().1),
             });
         }
-        if let Event::CallFinished { action, outcome, output, .. } = event
+        if let Event::CallFinished { action, outcome, output, spent, .. } = event
             && let Some(known) = self.call(*action)
         {
             known.outcome = Some(*outcome);
             known.output = Some(output.digest());
+            if let Some(spent) = spent {
+                let sum = self.tokens_by_phase.entry("side questions".into()).or_default();
+                *sum = sum.saturating_add(spent.tokens);
+            }
         }
         if let Event::CallSettled { action, settlement: Settlement::Happened { output }, .. } = event
             && let Some(known) = self.call(*action)
@@ -354,8 +358,8 @@ pub fn line(event: &Event) -> String {
         }
         Event::CallTroubled { .. } => trouble::attempt_line(event),
         Event::BreakerOpened { .. } | Event::BreakerClosed { .. } => trouble::breaker_line(event),
-        Event::CallInDoubt { action, why, ask } => doubt_line(*action, *why, *ask),
-        Event::CallSettled { action, settlement, by } => settled_line(*action, settlement, by),
+        Event::CallInDoubt { action, why, ask } => trouble::doubt_line(*action, *why, *ask),
+        Event::CallSettled { action, settlement, by } => trouble::settled_line(*action, settlement, by),
         Event::Noticed { subtask, text } => format!("{subtask} is told: {}", first_line(text)),
         Event::SubtaskFinished { subtask, .. } => format!("{subtask} done"),
         Event::Acted { .. } => "acted: verification begins".into(),
@@ -387,28 +391,6 @@ pub fn line(event: &Event) -> String {
         Event::SignalRefused { by, why } => format!("{by} was refused: {why}"),
         Event::Ended { ending, .. } => ending_line(ending),
     }
-}
-
-fn doubt_line(action: ActionId, why: Doubt, ask: Ask) -> String {
-    let why = match why {
-        Doubt::Crash => "the process died",
-        Doubt::Cancelled => "the run was cancelled",
-        Doubt::LostReply => "no reply came",
-    };
-    let ask = match ask {
-        Ask::Probe => "its probe is asked",
-        Ask::Person => "a person must decide",
-    };
-    format!("{action}: in doubt, {why}; {ask}")
-}
-
-fn settled_line(action: ActionId, settlement: &Settlement, by: &str) -> String {
-    let how = match settlement {
-        Settlement::Happened { .. } => "it happened",
-        Settlement::DidNotHappen => "it did not happen, so it is made now",
-        Settlement::GivenUp { .. } => "given up, never repeated",
-    };
-    format!("{action}: settled by {by}: {how}")
 }
 
 fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {

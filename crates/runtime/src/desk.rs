@@ -342,7 +342,7 @@ fn broken_down(key: EffectKey) -> What {
         EffectKey::Tool(action, attempt) => {
             let (how, output) = (Returned::Unknown, Payload::inline(&message()));
             let (full, trace, suspicions) = (None, None, Vec::new());
-            let result = CallResult { how, output, full, duration_ms: 0, trace, suspicions };
+            let result = CallResult { how, output, full, duration_ms: 0, trace, suspicions, spent: None };
             What::CallReturned { action, attempt, result }
         }
         EffectKey::Probe(action) => What::Probed { action, found: ProbeFinding::Unknown },

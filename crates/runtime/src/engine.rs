@@ -21,6 +21,7 @@ use bowline_tools::{Cages, Launcher, Reach, Sandbox, Tool, runs_programs};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
+use crate::aside;
 use crate::clock::{Chance, Clock, SystemChance, SystemClock};
 use crate::desk::{Desk, LEASE_MS};
 use crate::error::EngineError;
@@ -214,6 +215,7 @@ impl Engine {
         equip::secrets(&task).await?;
         let model = inner.models.open(&task)?;
         let tools = inner.tools_of(&task).await?;
+        aside::refuse_what_leaks(&task, model.as_ref(), &tools)?;
         let price = model.price().ok_or_else(|| unpriced(&task))?;
         let fingerprint = Submission::fingerprint_of(&task, &tools);
         let seed = inner.name();

@@ -1,12 +1,13 @@
 //! Recovery: a worker takes the run, and whatever was in flight is in doubt.
 //!
 //! A model call is paid as reserved and asked again. A tool call is made again,
-//! with the same key, where its tool allows that; otherwise it is put in doubt
+//! with the same key, where its tool allows that (and is paid as reserved where it
+//! asked a model); otherwise it is put in doubt
 //! and a probe or a person decides. Nothing is ever repeated blindly.
 
-use super::call;
 use super::decide::{Draft, Refused};
 use super::state::{CallState, Thread, ThreadState};
+use super::{aside, attempt, call};
 use crate::event::{Confinement, Doubt, Event, StepFailure, StepTrouble};
 use crate::id::{ActionId, WorkerId};
 use crate::tool::Repeat;
@@ -37,6 +38,9 @@ pub(super) fn claimed(
 fn settle(draft: &mut Draft, action: ActionId) {
     let Some(repeat) = call::repeat_of(&draft.run, action) else { return };
     match repeat {
+        Repeat::Freely | Repeat::WithSameKey if aside::reserved(&draft.run, action).is_some() => {
+            attempt::lost(draft, action);
+        }
         Repeat::Freely | Repeat::WithSameKey => drop(call::start_again(draft, action)),
         Repeat::Never => call::doubt(draft, action, Doubt::Crash),
     }

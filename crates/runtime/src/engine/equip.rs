@@ -14,6 +14,7 @@ use bowline_tools::{
 };
 
 use super::Inner;
+use crate::aside;
 use crate::error::EngineError;
 use crate::hands::Hands;
 use crate::judge::Judge;
@@ -113,13 +114,14 @@ impl Inner {
             run: run.id.clone(),
             epoch,
             store: self.store.clone(),
-            model,
             registry: Arc::new(registry),
+            inference: aside::of(&run.task, &model),
             judge: Arc::new(Judge::new(run.task.clone(), secrets.clone())),
             secrets,
             workspace,
             sandbox,
             reach,
+            model,
             programs,
             results: self.home.as_ref().map(|home| home.join("results")),
             texts: Texts::new(self.store.clone()),

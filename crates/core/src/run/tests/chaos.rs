@@ -15,7 +15,7 @@ use crate::run::{Refused, Run};
 use crate::task::Review;
 
 const CASES: u32 = 96;
-const REPLIES: [&str; 18] = [
+const REPLIES: [&str; 20] = [
     ": done",
     "read(a) read(b)",
     "write(f) read(a) write(g)",
@@ -33,6 +33,8 @@ const REPLIES: [&str; 18] = [
     "filtered: half",
     ": {\"summary\":\"off\",\"defects\":[]}",
     "build(x) pay(10) peek(a)",
+    "ask(q) read(a)",
+    "ask(q) ask(r) put(x)",
     ": done",
 ];
 const TROUBLE: [&str; 6] =
