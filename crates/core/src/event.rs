@@ -61,6 +61,14 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         programs: Option<Confinement>,
     },
+    /// A worker could not go on with the run: something it needs is not there. Noted once
+    /// for each reason, until somebody takes the run.
+    NotTakenUp {
+        /// Who could not.
+        worker: WorkerId,
+        /// Why, and what to do.
+        why: String,
+    },
     /// Planning is over.
     Planned {
         /// [`CONTRACT`]

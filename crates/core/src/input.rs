@@ -46,6 +46,13 @@ pub enum What {
         /// In what programs run here; `None` if the run has none.
         programs: Option<Confinement>,
     },
+    /// The worker that has the run cannot go on with it.
+    NotTakenUp {
+        /// Who.
+        worker: WorkerId,
+        /// Why, and what to do.
+        why: String,
+    },
     /// Time passed; something may have fallen due.
     Tick,
     /// Evidence was read, or a file could not be.

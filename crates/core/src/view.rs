@@ -224,6 +224,7 @@ impl Provenance {
             | Event::Paused { .. }
             | Event::Resumed { .. }
             | Event::SignalRefused { .. }
+            | Event::NotTakenUp { .. }
             | Event::Ended { .. } => {}
         }
     }
@@ -388,6 +389,7 @@ pub fn line(event: &Event) -> String {
         },
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, .. } => format!("resumed by {by}"),
+        Event::NotTakenUp { worker, why } => format!("{worker} cannot go on with it: {}", first_line(why)),
         Event::SignalRefused { by, why } => format!("{by} was refused: {why}"),
         Event::Ended { ending, .. } => ending_line(ending),
     }

@@ -238,6 +238,7 @@ impl Ledger {
             | Event::RollbackStarted { .. }
             | Event::Restored { .. }
             | Event::Paused { .. }
+            | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => {}
         }
     }

@@ -32,7 +32,9 @@ impl Run {
             Event::Claimed { epoch, .. } => {
                 self.epoch = *epoch;
                 self.owned = true;
+                self.unable = None;
             }
+            Event::NotTakenUp { why, .. } => self.unable = Some(why.as_str().into()),
             Event::Planned { plan, .. } => {
                 self.plan = Some(Arc::new(plan.clone()));
                 self.phase = Phase::Decomposing;
@@ -111,8 +113,8 @@ impl Run {
 
     /// Working time counts; down-time and waiting for people do not.
     fn pass_time(&mut self, event: &Event, at: Millis) {
-        let is_claim = matches!(event, Event::Claimed { .. });
-        if self.has_work() && !is_claim {
+        let is_idle = matches!(event, Event::Claimed { .. } | Event::NotTakenUp { .. });
+        if self.has_work() && !is_idle {
             let passed = at.since(self.now);
             self.spend.active_ms = self.spend.active_ms.saturating_add(passed);
             if self.is_mending() {

@@ -12,6 +12,9 @@ use crate::event::{Confinement, Doubt, Event, StepFailure, StepTrouble};
 use crate::id::{ActionId, WorkerId};
 use crate::tool::Repeat;
 
+/// Longest reason, in characters, why a run is not taken up.
+const REASON_MAX: usize = 1000;
+
 pub(super) fn claimed(
     draft: &mut Draft,
     epoch: u64,
@@ -33,6 +36,14 @@ pub(super) fn claimed(
         settle(draft, action);
     }
     Ok(())
+}
+
+/// Notes why nobody can go on with the run; once for each reason.
+pub(super) fn not_taken_up(draft: &mut Draft, worker: &WorkerId, why: &str) {
+    let why: String = why.chars().take(REASON_MAX).collect();
+    if draft.run.unable.as_deref() != Some(why.as_str()) {
+        draft.push(Event::NotTakenUp { worker: worker.clone(), why });
+    }
 }
 
 fn settle(draft: &mut Draft, action: ActionId) {

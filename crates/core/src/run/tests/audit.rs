@@ -102,6 +102,7 @@ impl Audit {
             | Event::RollbackStarted { .. }
             | Event::Paused { .. }
             | Event::Resumed { .. }
+            | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. }
             | Event::Ended { .. } => {}
         }
