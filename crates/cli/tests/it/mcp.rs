@@ -208,3 +208,37 @@ fn a_run_without_its_server_or_its_secret_can_be_settled() {
     place.write("token.txt", "a-very-secret-word");
     place.bowline(&["resume", "last"]).ends(0).says("never mind");
 }
+
+#[test]
+fn a_secret_of_a_server_is_hidden_in_everything_the_run_stores_and_shows() {
+    let place = place();
+    let replies = "  main:\n    - say: I saw srv-12345678\n      calls: [{tool: read_file, args: {path: notes.txt}}]\n    \
+        - expect: {last_contains: \"[secret API_TOKEN of sums]\"}\n      say: done\n";
+    place.write("server.sh", &answering()).write("token.txt", "srv-12345678\n");
+    place.write("notes.txt", "left by somebody: srv-12345678\n");
+    place.write("says", "Adds with $API_TOKEN.");
+    place.write("model.yaml", &format!("script: 1\nconversations:\n{replies}"));
+    let env = "env = { API_TOKEN = { file = \"token.txt\" } }\n";
+    place.write(
+        "agent.toml",
+        &format!("model = \"scripted:model.yaml\"\ntools = [\"read_file\"]\n{AGENT}{env}"),
+    );
+    // The server says its own secret in its list.
+    let says = "description\\\":\\\"Adds with $API_TOKEN.\\\"";
+    place.write("server.sh", &answering().replace("description\\\":\\\"$(cat says)\\\"", says));
+    place.write("task.toml", "goal = \"add\"\nagent = \"agent.toml\"\nreview = \"never\"\n");
+    let mut told = place.bowline(&["mcp", "approve", "sums", "--agent", "agent.toml", "--yes"]).ends(0).out;
+    told += &place.bowline(&["run", "task.toml"]).ends(0).out;
+    told += &place.bowline(&["show", "last", "--json"]).ends(0).out;
+    // It complains of it, too, when a run is taken up.
+    place.write("server.sh", "echo \"bad key $API_TOKEN\" >&2; exit 3\n");
+    let refused = place.bowline(&["run", "task.toml"]).ends(2);
+    told += &refused.out;
+    told += &refused.err;
+    assert!(!told.contains("srv-12345678") && told.contains("[secret of the server]"), "{told}");
+    for entry in std::fs::read_dir(place.path("home")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = if path.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+        assert!(!bytes.windows(12).any(|part| part == b"srv-12345678"), "{} holds it", path.display());
+    }
+}
