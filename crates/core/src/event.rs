@@ -63,6 +63,14 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         programs: Option<Confinement>,
     },
+    /// A worker could not go on with the run: something it needs is not there. Noted once
+    /// for each reason, until somebody takes the run.
+    NotTakenUp {
+        /// Who could not.
+        worker: WorkerId,
+        /// Why, and what to do.
+        why: String,
+    },
     /// Planning is over.
     Planned {
         /// [`CONTRACT`]
@@ -196,6 +204,10 @@ pub enum Event {
         /// What is booked for it, in micro-dollars.
         #[serde(default, skip_serializing_if = "is_zero")]
         micros: u64,
+        /// Set aside for the model it asks, where it asks one: it is then a step of
+        /// the run as well, and this is released when the attempt is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reserved: Option<Cost>,
     },
     /// An attempt at a call met passing trouble; another one is made, under the same
     /// id and key. It counts as a call from here on.
@@ -249,6 +261,9 @@ pub enum Event {
         /// What makes the output look like an attack on the model.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         suspicions: Vec<Family>,
+        /// What the model it asked used of what was set aside; `None`: all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Cost>,
     },
     /// The guard kept a call from being made; the model gets what is known.
     CallBlocked {

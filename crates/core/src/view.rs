@@ -9,10 +9,7 @@ mod trouble;
 use std::fmt::Write as _;
 
 use crate::budget::{Gauge, Limit, amount};
-use crate::event::{
-    Ask, Confinement, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement,
-    Verdict,
-};
+use crate::event::{Confinement, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Verdict};
 use crate::guard::loops;
 use crate::id::{ActionId, RunId, SubtaskId, WorkerId};
 use crate::policy::Concern;
@@ -88,8 +85,8 @@ pub fn line(event: &Event) -> String {
         }
         Event::CallTroubled { .. } => trouble::attempt_line(event),
         Event::BreakerOpened { .. } | Event::BreakerClosed { .. } => trouble::breaker_line(event),
-        Event::CallInDoubt { action, why, ask } => doubt_line(*action, *why, *ask),
-        Event::CallSettled { action, settlement, by } => settled_line(*action, settlement, by),
+        Event::CallInDoubt { action, why, ask } => trouble::doubt_line(*action, *why, *ask),
+        Event::CallSettled { action, settlement, by } => trouble::settled_line(*action, settlement, by),
         Event::Noticed { subtask, text } => format!("{subtask} is told: {}", first_line(text)),
         Event::SubtaskFinished { subtask, .. } => format!("{subtask} done"),
         Event::BranchChosen { .. }
@@ -122,31 +119,10 @@ pub fn line(event: &Event) -> String {
         },
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, .. } => format!("resumed by {by}"),
+        Event::NotTakenUp { worker, why } => format!("{worker} cannot go on with it: {}", first_line(why)),
         Event::SignalRefused { by, why } => format!("{by} was refused: {why}"),
         Event::Ended { ending, .. } => ending_line(ending),
     }
-}
-
-fn doubt_line(action: ActionId, why: Doubt, ask: Ask) -> String {
-    let why = match why {
-        Doubt::Crash => "the process died",
-        Doubt::Cancelled => "the run was cancelled",
-        Doubt::LostReply => "no reply came",
-    };
-    let ask = match ask {
-        Ask::Probe => "its probe is asked",
-        Ask::Person => "a person must decide",
-    };
-    format!("{action}: in doubt, {why}; {ask}")
-}
-
-fn settled_line(action: ActionId, settlement: &Settlement, by: &str) -> String {
-    let how = match settlement {
-        Settlement::Happened { .. } => "it happened",
-        Settlement::DidNotHappen => "it did not happen, so it is made now",
-        Settlement::GivenUp { .. } => "given up, never repeated",
-    };
-    format!("{action}: settled by {by}: {how}")
 }
 
 fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::append_list::AppendList;
+use bowline_core::budget::Cost;
 use bowline_core::effect::Effect;
 use bowline_core::event::{Confinement, Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
 use bowline_core::guard::OutputTrace;
@@ -23,8 +24,8 @@ use bowline_core::untrusted::suspicion::suspicion;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
-    CallContext, OVERRUN_MAX, Probed, Reach, Registry, Sandbox, Secrets, Workspace, cap_output, check,
-    evidence, restore,
+    CallContext, Inference, OVERRUN_MAX, Probed, Reach, Registry, Sandbox, Secrets, ToolOutput, Workspace,
+    cap_output, check, evidence, restore,
 };
 
 use crate::clock::Clock;
@@ -69,6 +70,7 @@ pub(crate) struct Hands {
     pub(crate) sandbox: Sandbox,
     pub(crate) secrets: Secrets,
     pub(crate) reach: Reach,
+    pub(crate) inference: Inference,
     /// In what programs run; `None` if the run has none.
     pub(crate) programs: Option<Confinement>,
     pub(crate) results: Option<std::path::PathBuf>,
@@ -225,6 +227,7 @@ impl Hands {
             sandbox: self.sandbox.clone(),
             secrets: self.secrets.clone(),
             reach: self.reach.clone(),
+            inference: self.inference.clone(),
             run: self.run.clone(),
             action,
             key: Digest::ZERO,
@@ -257,14 +260,19 @@ impl Hands {
         let (action, attempt) = (context.action, context.attempt);
         let args = self.texts.text(args).await?;
         let started = self.clock.now();
-        let (how, text, most) = match self.registry.examine(tool.as_str(), &args) {
-            Err(problem) => (Returned::Known(Outcome::Error), format!("{problem:?}"), OUTPUT_BYTES),
+        let (ToolOutput { how, text, spent }, most) = match self.registry.examine(tool.as_str(), &args) {
+            Err(problem) => {
+                (ToolOutput::error(format!("{problem:?}")).spending(Cost::default()), OUTPUT_BYTES)
+            }
             Ok((tool, args)) => {
                 let (deadline, most) = (context.timeout + OVERRUN_MAX, tool.spec().output_bytes());
-                match tokio::time::timeout(deadline, tool.run(args, &context)).await {
-                    Ok(output) => (output.how, output.text, most),
-                    Err(_) => (Returned::Unknown, format!("no answer within {} s", deadline.as_secs()), most),
-                }
+                let late = |_| ToolOutput {
+                    how: Returned::Unknown,
+                    text: format!("no answer within {} s", deadline.as_secs()),
+                    spent: None,
+                };
+                let running = tokio::time::timeout(deadline, tool.run(args, &context));
+                (running.await.unwrap_or_else(late), most)
             }
         };
         let text = self.masked(text);
@@ -276,7 +284,7 @@ impl Hands {
         let (output, full) = kept_output(text, most, &mut blobs);
         let plain = OutputTrace::plain(output.digest(), ok);
         let trace = trace.filter(|trace| *trace != plain).map(Box::new);
-        let result = CallResult { how, output, full, duration_ms, trace, suspicions };
+        let result = CallResult { how, output, full, duration_ms, trace, suspicions, spent };
         Ok(Arrival { what: What::CallReturned { action, attempt, result }, blobs })
     }
 

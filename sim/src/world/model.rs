@@ -174,6 +174,7 @@ fn call(draw: &mut Draw, index: u64, writes_files: bool) -> SaidCall {
         (2..=7, false) => ("pay", amount),
         (8..=10, false) => ("slow_pay", amount),
         (11..=15, false) | (12..=15, true) => ("put", json!({ "amount": 1, "what": draw.below(5) })),
+        (16, _) => ("ask_model", json!({ "question": format!("What is {amount}?") })),
         (_, _) => ("look", json!({})),
     };
     SaidCall { id: format!("c{index}"), tool: tool.into(), args: args.to_string() }

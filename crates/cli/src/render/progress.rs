@@ -145,6 +145,7 @@ impl Progress {
             | Event::RollbackStarted { .. }
             | Event::Restored { .. }
             | Event::Resumed { .. }
+            | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => text.into(),
         }
     }

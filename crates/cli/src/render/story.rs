@@ -44,6 +44,7 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     }
     section(screen, "output", output(report));
     if run.ending().is_none() {
+        section(screen, "cannot go", run.unable.iter().map(|why| escape::line(why)).collect());
         section(screen, "waits for", live::awaited(run, now).iter().map(|wait| escape::line(wait)).collect());
     }
     section(screen, "head", vec![report.row.head.to_string()]);

@@ -246,6 +246,14 @@ fn a_task_does_not_loosen_what_its_agent_runs_in() {
     let problems = refused(json!({ "goal": "g", "network": { "hosts": [], "ports": [22] } }));
     assert!(problems.contains("network.ports"), "{problems}");
     outfit(&json!({ "goal": "g", "sandbox": "cage" }), &agent).unwrap();
+    let mut watched = reviewer();
+    watched["guard"] = json!({ "read_repeats": 3 });
+    let watched = manifest(&watched);
+    let problems =
+        outfit(&json!({ "goal": "g", "guard": { "read_repeats": 9 } }), &watched).unwrap_err().to_string();
+    assert!(problems.contains("guard: the agent reviewer has settings of its own"), "{problems}");
+    outfit(&json!({ "goal": "g", "guard": { "read_repeats": 3 } }), &watched).unwrap();
+    outfit(&json!({ "goal": "g" }), &watched).unwrap();
 }
 
 #[test]

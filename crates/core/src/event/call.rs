@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Cost;
 use crate::id::ActionId;
 use crate::message::Payload;
 
@@ -102,6 +103,19 @@ pub enum CallTrouble {
     Unavailable,
     /// It was ended by its deadline, or its reply was lost; it may be repeated.
     TimedOut,
+    /// The process died while it asked a model; it may be repeated.
+    Lost,
+}
+
+impl CallTrouble {
+    /// What an attempt that ended so costs, of what was set aside for the model it asked.
+    #[must_use]
+    pub fn paid(self, reserved: Cost) -> Cost {
+        match self {
+            Self::TimedOut | Self::Lost => reserved,
+            Self::Unavailable => Cost::default(),
+        }
+    }
 }
 
 /// How a call came to be in doubt.

@@ -7,7 +7,7 @@ use super::state::{
     Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
     Summary, Thread, ThreadState, Verification, Warned,
 };
-use super::{call, critiquing, planning, prompt, thread};
+use super::{aside, call, critiquing, planning, prompt, thread};
 use crate::budget::{Cost, Limit};
 use crate::event::{
     Ask, CallTrouble, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement,
@@ -33,7 +33,9 @@ impl Run {
             Event::Claimed { epoch, .. } => {
                 self.epoch = *epoch;
                 self.owned = true;
+                self.unable = None;
             }
+            Event::NotTakenUp { why, .. } => self.unable = Some(why.as_str().into()),
             Event::Planned { plan, .. } => {
                 self.plan_made(plan, Progress::begin(plan));
                 self.phase = Phase::Decomposing;
@@ -76,7 +78,8 @@ impl Run {
             Event::CallTroubled { .. } => self.call_troubled(event),
             Event::BreakerOpened { tool, until, .. } => self.breaker_opened(tool, *until),
             Event::BreakerClosed { tool } => drop(self.breakers.remove(tool)),
-            Event::CallFinished { action, outcome, output, trace, suspicions, .. } => {
+            Event::CallFinished { action, outcome, output, trace, suspicions, spent, .. } => {
+                self.settle_aside(*action, |reserved| spent.unwrap_or(reserved));
                 self.watch_result(*action, (*outcome, output), trace.as_deref());
                 self.call_finished(*action, *outcome, output, suspicions);
             }
@@ -124,8 +127,8 @@ impl Run {
 
     /// Working time counts; down-time and waiting for people do not.
     fn pass_time(&mut self, event: &Event, at: Millis) {
-        let is_claim = matches!(event, Event::Claimed { .. });
-        if self.has_work() && !is_claim {
+        let is_idle = matches!(event, Event::Claimed { .. } | Event::NotTakenUp { .. });
+        if self.has_work() && !is_idle {
             let passed = at.since(self.now);
             self.spend.active_ms = self.spend.active_ms.saturating_add(passed);
             if self.is_mending() {
@@ -250,19 +253,39 @@ impl Run {
     }
 
     fn call_started(&mut self, event: &Event) {
-        let Event::CallStarted { action, tool, key, attempt, image, micros, .. } = event else { return };
+        let Event::CallStarted { action, tool, key, attempt, image, micros, reserved, .. } = event else {
+            return;
+        };
         if *attempt == 1 {
             self.count_call(tool);
             image.iter().for_each(|image| self.images.push((*action, FileImage::clone(image))));
         }
         self.book(Cost { tokens: 0, micros: *micros });
+        if let Some(reserved) = reserved {
+            self.spend.steps += 1;
+            self.reserved = self.reserved.plus(*reserved);
+        }
         let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
-        self.set_call(Subject::Action(*action), CallState::Running { tool, key, attempt, image });
+        let running = CallState::Running { tool, key, attempt, image, reserved: *reserved };
+        self.set_call(Subject::Action(*action), running);
+    }
+
+    /// Releases what a call that is out had set aside for a model, and books what it used.
+    fn settle_aside(&mut self, action: ActionId, used: impl FnOnce(Cost) -> Cost) {
+        if let Some(reserved) = aside::reserved(self, action) {
+            self.reserved = self.reserved.minus(reserved);
+            self.book(used(reserved));
+        }
     }
 
     fn call_troubled(&mut self, event: &Event) {
         let Event::CallTroubled { action, tool, attempt, why, retry_at, .. } = event else { return };
-        self.tool_failed(*action);
+        match why {
+            CallTrouble::Unavailable | CallTrouble::TimedOut => self.tool_failed(*action),
+            // A process that died says nothing about the tool.
+            CallTrouble::Lost => {}
+        }
+        self.settle_aside(*action, |reserved| why.paid(reserved));
         self.count_call(tool);
         let covered = *why == CallTrouble::Unavailable;
         let state = CallState::BackingOff { attempt: *attempt, until: *retry_at, covered };
@@ -413,6 +436,7 @@ impl Run {
             Doubt::LostReply => self.tool_failed(action),
             Doubt::Crash | Doubt::Cancelled => {}
         }
+        self.settle_aside(action, |reserved| reserved);
         self.update_call(action, |state| match state {
             CallState::Running { tool, key, attempt, .. } | CallState::InDoubt { tool, key, attempt, .. } => {
                 Some(CallState::InDoubt { tool, key, attempt, why, ask })

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, BatchCall, CallState, Run, Thread};
-use super::{attempt, breaker, ending, limit, prompt, thread, watch};
+use super::{aside, attempt, breaker, ending, limit, prompt, thread, watch};
 use crate::effect::Effect;
 use crate::event::{Ask, Doubt, Event, Outcome, Refusal, Settlement, Subject, Verdict};
 use crate::id::{ActionId, Millis, SubtaskId};
@@ -135,8 +135,9 @@ pub(super) fn proceed(draft: &mut Draft, id: &SubtaskId) -> bool {
         Turn::First => {
             (draft.seen.contains_key(action) || !writes(&draft.run, thread, *action))
                 && !waits_for_money(&draft.run, *action)
+                && !aside::must_wait(&draft.run, draft.allowance.as_ref(), *action)
         }
-        Turn::Again => true,
+        Turn::Again => !aside::must_wait(&draft.run, draft.allowance.as_ref(), *action),
         Turn::Retry { not_before } => *not_before <= draft.now && !waits_for_money(&draft.run, *action),
     });
     match next {
@@ -180,14 +181,14 @@ fn first(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> Option<()> {
     }
 }
 
-/// What the next attempt at a call would book is held by model calls of the same run.
+/// What the next attempt at a call would take is held by model calls of the same run.
 fn waits_for_money(run: &Run, action: ActionId) -> bool {
     let Some((_, spec)) = find(run, action) else { return false };
     let micros = match state_of(run, action) {
         Some(CallState::BackingOff { .. }) => retry_micros(run, action),
         Some(_) | None => spec.cost_micros(),
     };
-    limit::must_wait(run, micros)
+    limit::must_wait(run, micros) || aside::must_wait(run, None, action)
 }
 
 /// What the next attempt at a call books: nothing where the last one did not happen.
@@ -311,6 +312,11 @@ fn start(
     image: Option<Box<FileImage>>,
     micros: u64,
 ) -> Option<()> {
+    if let Some(why) = aside::too_much(draft, action, micros) {
+        ending::stop(draft, limit::halt(why));
+        return Some(());
+    }
+    let reserved = aside::reservation(&draft.run, action);
     let (args, spec) = find(&draft.run, action)?;
     draft.push(Event::CallStarted {
         action,
@@ -322,6 +328,7 @@ fn start(
         attempt,
         image,
         micros,
+        reserved,
     });
     Some(())
 }
@@ -486,6 +493,13 @@ pub(super) fn find(run: &Run, action: ActionId) -> Option<(Digest, &ToolSpec)> {
     Some((call.call.digest(), run.tool(&call.call.tool)?))
 }
 
+/// How long the arguments of a call of a current batch are, and its tool.
+pub(super) fn args_bytes(run: &Run, action: ActionId) -> Option<(u64, &ToolSpec)> {
+    let mut calls = run.threads.values().flat_map(Thread::calls);
+    let (_, call) = calls.find(|(id, _)| *id == action)?;
+    Some((call.call.args.len(), run.tool(&call.call.tool)?))
+}
+
 /// What is out, or asked about; and what is owed to calls whose turn it is, unless
 /// nothing is to be started (`idle`).
 pub(super) fn due(run: &Run, thread: &Thread, idle: bool, effects: &mut Vec<Effect>) {
@@ -493,7 +507,7 @@ pub(super) fn due(run: &Run, thread: &Thread, idle: bool, effects: &mut Vec<Effe
         let timeout_ms = run.tool(&call.call.tool).map_or(0, |spec| spec.timeout_ms);
         let args = call.call.args.clone();
         match &call.state {
-            CallState::Running { tool, key, attempt, image } => effects.push(Effect::RunTool {
+            CallState::Running { tool, key, attempt, image, .. } => effects.push(Effect::RunTool {
                 action,
                 tool: tool.clone(),
                 args,

@@ -2,7 +2,7 @@
 //! it halts, or undoes its writes and fails. A cancelled run waits for nobody.
 
 use super::decide::Draft;
-use super::{call, claim, report};
+use super::{aside, call, claim, report};
 use crate::event::{
     CONTRACT, Doubt, Ending, Event, HaltReason, Outcome, StepFailure, StepTrouble, StopReason,
 };
@@ -71,6 +71,7 @@ fn cancel_call(draft: &mut Draft, action: ActionId) {
     match call::repeat_of(&draft.run, action) {
         Some(Repeat::Never) => call::doubt(draft, action, Doubt::Cancelled),
         Some(Repeat::Freely | Repeat::WithSameKey) | None => draft.push(Event::CallFinished {
+            spent: aside::reserved(&draft.run, action),
             action,
             outcome: Outcome::Cancelled,
             output: Payload::inline("The run was cancelled while this was at work."),

@@ -15,6 +15,7 @@
 
 mod acting;
 mod apply;
+mod aside;
 mod attempt;
 mod backoff;
 mod breaker;

@@ -25,6 +25,7 @@ pub(super) const CALL_TRUNCATED: &str =
 pub(super) const DENIED_BEFORE: &str = "A person has already said no to exactly this call.";
 pub(super) const NOBODY_ANSWERED: &str = "Nobody answered in time whether this may be done, so it was not.";
 pub(super) const NO_SUCH_TOOL: &str = "There is no such tool here.";
+pub(super) const ASIDE_LOST: &str = "The process ended while the model was answering this.";
 pub(super) const NOT_TRIED_AGAIN: &str = "The run was cancelled before this was tried again.";
 pub(super) const CANCELLED: &str = "The run was cancelled before this was started.";
 pub(super) const NOT_OFFERED: &str =

@@ -111,6 +111,9 @@ pub struct Run {
     pub rounds: Arc<Rounds>,
     /// Where a halted run goes on.
     pub halted_in: Option<Box<Phase>>,
+    /// Why the last worker could not go on with it, if it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unable: Option<Box<str>>,
 }
 
 /// What critique and repair have used. None of it ever falls.
@@ -326,6 +329,7 @@ impl Run {
             sketch: None,
             rounds: Arc::default(),
             halted_in: None,
+            unable: None,
         })
     }
 

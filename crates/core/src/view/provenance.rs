@@ -215,6 +215,7 @@ impl Provenance {
             | Event::Paused { .. }
             | Event::Resumed { .. }
             | Event::SignalRefused { .. }
+            | Event::NotTakenUp { .. }
             | Event::Ended { .. } => {}
         }
     }
@@ -261,11 +262,15 @@ impl Provenance {
                 file_sha256: image.as_ref().and_then(|image| image.result().1),
             });
         }
-        if let Event::CallFinished { action, outcome, output, .. } = event
+        if let Event::CallFinished { action, outcome, output, spent, .. } = event
             && let Some(known) = self.call(*action)
         {
             known.outcome = Some(*outcome);
             known.output = Some(output.digest());
+            if let Some(spent) = spent {
+                let sum = self.tokens_by_phase.entry("side questions".into()).or_default();
+                *sum = sum.saturating_add(spent.tokens);
+            }
         }
         if let Event::CallSettled { action, settlement: Settlement::Happened { output }, .. } = event
             && let Some(known) = self.call(*action)

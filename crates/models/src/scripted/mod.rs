@@ -84,6 +84,10 @@ impl Model for Scripted {
     fn price(&self) -> Option<Price> {
         self.script.price
     }
+
+    fn is_remote(&self) -> bool {
+        false
+    }
 }
 
 impl Scripted {

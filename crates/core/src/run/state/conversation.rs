@@ -124,6 +124,9 @@ pub enum CallState {
         attempt: u32,
         /// The file it changes.
         image: Option<Box<FileImage>>,
+        /// What is set aside for the model it asks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reserved: Option<Cost>,
     },
     /// Nobody knows.
     InDoubt {

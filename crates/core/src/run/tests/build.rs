@@ -10,10 +10,10 @@ use crate::plan::{Plan, Subtask};
 use crate::provenance::Digest;
 use crate::quality::{Check, CheckHow};
 use crate::task::{OnFailure, Planner, Planning, Review, Submission, Task, Workspace, WorkspaceMode};
-use crate::tool::{Consent, Invocation, Repeat, ToolSpec, Touch};
+use crate::tool::{Consent, Invocation, Need, Repeat, ToolSpec, Touch};
 
 /// Name, touch, repeat, consent, whether it has a probe.
-const TOOLS: [(&str, Touch, Repeat, Consent, bool); 9] = [
+const TOOLS: [(&str, Touch, Repeat, Consent, bool); 10] = [
     ("read", Touch::Read, Repeat::Freely, Consent::NotNeeded, false),
     ("peek", Touch::Read, Repeat::Freely, Consent::Ask, false),
     ("write", Touch::Write, Repeat::WithSameKey, Consent::NotNeeded, false),
@@ -23,6 +23,7 @@ const TOOLS: [(&str, Touch, Repeat, Consent, bool); 9] = [
     ("pay", Touch::Exec, Repeat::Never, Consent::NotNeeded, false),
     ("send", Touch::Exec, Repeat::Never, Consent::NotNeeded, true),
     ("wipe", Touch::Exec, Repeat::Never, Consent::Ask, false),
+    ("ask", Touch::Read, Repeat::Freely, Consent::NotNeeded, false),
 ];
 
 pub(super) fn subtask_id(raw: &str) -> SubtaskId {
@@ -41,7 +42,8 @@ pub(super) fn task() -> Setup {
         probes,
         timeout_ms: 1000,
         effect: None,
-        needs: None,
+        // The one that asks a model.
+        needs: (name == "ask").then_some(Need::Inference),
         invocation: Default::default(),
     });
     let task = Task {

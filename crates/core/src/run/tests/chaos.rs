@@ -16,7 +16,7 @@ use crate::run::{Refused, Run};
 use crate::task::Review;
 
 const CASES: u32 = 96;
-const REPLIES: [&str; 22] = [
+const REPLIES: [&str; 24] = [
     ": done",
     "read(a) read(b)",
     "write(f) read(a) write(g)",
@@ -38,6 +38,8 @@ const REPLIES: [&str; 22] = [
     ": CANNOT: nor this",
     ": {\"plan\":[{\"id\":\"x\",\"goal\":\"one\"},{\"id\":\"y\",\"goal\":\"two\",\"after\":[\"x\"]}]}",
     ": {\"plan\":[{\"id\":\"z\",\"goal\":\"another\"}]}",
+    "ask(q) read(a)",
+    "ask(q) ask(r) put(x)",
     ": done",
 ];
 const TROUBLE: [&str; 6] =

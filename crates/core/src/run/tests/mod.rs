@@ -7,6 +7,7 @@
 //! hold of any run at any time.
 
 mod acting;
+mod asides;
 mod attempts;
 mod audit;
 mod breakers;

@@ -9,7 +9,8 @@ use super::show;
 use super::world::World;
 use crate::effect::Effect;
 use crate::event::Event;
-use crate::id::ActionId;
+use crate::id::{ActionId, WorkerId};
+use crate::input::What;
 use crate::task::Review;
 use crate::tool::Repeat;
 
@@ -233,4 +234,22 @@ fn the_same_work_is_due_after_any_number_of_claims() {
 /// What an effect does, whichever step or attempt it belongs to.
 fn kind(effect: &Effect) -> String {
     format!("{:?}", effect.key()).split('(').next().unwrap_or_default().into()
+}
+
+#[test]
+fn why_a_run_is_not_taken_up_is_noted_once_for_each_reason_and_takes_no_time() {
+    let mut driver = Driver::new(&task().0);
+    driver.feed(script::claim(1)).unwrap();
+    let worker = WorkerId::parse("w2").unwrap();
+    let unable = |why: &str| What::NotTakenUp { worker: worker.clone(), why: why.into() };
+    let active = driver.run.spend.active_ms;
+    driver.now = driver.now.plus(60_000);
+    assert_eq!(driver.hold(unable("no server")).unwrap().len(), 1);
+    assert_eq!(driver.hold(unable("no server")).unwrap(), [], "the same reason is no news");
+    assert_eq!(driver.hold(unable(&"x".repeat(5000))).unwrap().len(), 1);
+    assert_eq!(driver.run.unable.as_deref().map(str::len), Some(1000), "a reason is bounded");
+    assert_eq!(driver.run.spend.active_ms, active, "nobody worked meanwhile");
+    assert!(driver.run.ending().is_none());
+    driver.feed(script::claim(2)).unwrap();
+    assert_eq!(driver.run.unable, None, "whoever takes it up ends the reason");
 }

@@ -143,6 +143,7 @@ pub(super) fn event(event: &Event) -> String {
             let raised = raised.iter().map(|raise| format!(" {}={}", raise.limit.word(), raise.to));
             format!("resumed by {by}{}", raised.collect::<String>())
         }
+        Event::NotTakenUp { why, .. } => format!("not taken up: {why}"),
         Event::SignalRefused { why, .. } => format!("not now: {why}"),
         Event::Ended { ending, .. } => end(ending),
     }
