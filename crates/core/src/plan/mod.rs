@@ -16,12 +16,23 @@
 //! Nothing here runs a sub-task or looks at an output on its own.
 
 mod bad;
+pub mod decompose;
 mod downstream;
+mod flat;
+pub mod flexibility;
+mod graph;
 mod index;
+pub mod links;
+#[cfg(test)]
+pub(crate) mod made;
+pub mod measure;
+pub mod method;
 mod node;
 mod order;
+pub mod prune;
 #[cfg(test)]
 mod tests;
+pub mod width;
 
 use std::fmt;
 use std::sync::Arc;
