@@ -5,6 +5,9 @@
 //! things at once) follows one course through the plan, which each field names.
 //! Nothing here changes a plan.
 
+#[cfg(test)]
+mod tests;
+
 use serde::Serialize;
 
 use super::flat::Flat;

@@ -115,6 +115,20 @@ pub struct Library {
     methods: Vec<Method>,
 }
 
+/// What a task says about planning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planning {
+    /// The task its methods begin with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// What holds from the beginning.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub facts: BTreeSet<Fact>,
+    /// The methods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub methods: Option<Library>,
+}
+
 /// What is wrong with methods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadMethod {

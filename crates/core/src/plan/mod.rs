@@ -18,6 +18,8 @@
 mod bad;
 pub mod decompose;
 mod downstream;
+pub mod draw;
+pub mod feasible;
 mod flat;
 pub mod flexibility;
 mod graph;
