@@ -7,6 +7,7 @@
 //! word is *blocked*, and blocked is not valid. Nothing here looks at the world: what
 //! is known of it arrives as [`Circumstances`].
 
+mod outfit;
 mod simulate;
 mod slots;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use super::width::{Width, width};
 use super::{Fact, Plan};
 use crate::id::{SubtaskId, ToolName};
 use crate::task::suggest;
+pub use outfit::{Outfit, left_of};
 
 /// Most findings of one check; more are counted, not told.
 const FINDINGS_MAX: usize = 100;
