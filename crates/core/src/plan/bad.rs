@@ -3,6 +3,9 @@
 use super::{AFTER_MAX, BRANCHES_MAX, DEPTH_MAX, LIST_MAX, NODES_MAX, WHENS_MAX};
 use crate::id::SubtaskId;
 
+/// Most problems that are told at once.
+pub(super) const PROBLEMS_MAX: usize = 100;
+
 /// Most names in one message.
 const NAMES_MAX: usize = 12;
 
@@ -110,6 +113,27 @@ pub enum BadPlan {
 }
 
 impl BadPlan {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Empty => "give it a sub-task, or leave the plan out",
+            Self::TooMany { .. } => "join sub-tasks, or make several tasks of it",
+            Self::TooDeep { .. } | Self::TooConditional { .. } => "put the choice beside the one it is in",
+            Self::Branches { .. } => "add branches or take some out",
+            Self::EmptyBranch { .. } => "say what is done in it, or take it out",
+            Self::LongList { .. } => "take some out",
+            Self::BadPointer { .. } => "write the place as a JSON pointer",
+            Self::Twice { .. } => "give one of them another id",
+            Self::Dangling { .. } => "name a sub-task of the plan",
+            Self::IntoBranch { .. } => "wait for the choice, which is over when the branch it took is",
+            Self::Ancestor { .. } => {
+                "take it out: what is in a choice waits for whatever the choice waits for"
+            }
+            Self::Cycle { .. } => "let one of them not wait",
+        }
+    }
+
     /// The node at fault, where it is one.
     #[must_use]
     pub fn node(&self) -> Option<&SubtaskId> {

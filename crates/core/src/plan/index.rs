@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::downstream;
-use super::node::Node;
+use super::node::{Node, Rule};
 use crate::id::SubtaskId;
 
 /// The plan by numbers.
@@ -37,10 +37,45 @@ pub(super) struct Spot {
     pub end: u32,
     /// How many different nodes it waits for itself.
     pub waits: u32,
-    /// Its place among all sub-tasks that may start; no choice has one.
-    pub rank: Option<u32>,
+    /// What it is.
+    pub kind: Kind,
     /// Its priority and those of the choices it is in.
     pub priority: i32,
+}
+
+/// What a node is.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// A sub-task.
+    Subtask {
+        /// Its place among all sub-tasks when all may start.
+        rank: u32,
+    },
+    /// A choice that tries its branches in turn.
+    FirstThatWorks {
+        /// How many it has.
+        branches: u32,
+    },
+    /// A choice by a condition.
+    When {
+        /// How many branches it has.
+        branches: u32,
+    },
+}
+
+impl Kind {
+    fn of(node: &Node) -> Self {
+        match node {
+            Node::Subtask(_) => Self::Subtask { rank: 0 },
+            Node::Choice(choice) => {
+                let branches = number(choice.branches.len());
+                match choice.rule {
+                    Rule::FirstThatWorks => Self::FirstThatWorks { branches },
+                    Rule::When(_) => Self::When { branches },
+                }
+            }
+        }
+    }
 }
 
 impl Index {
@@ -69,7 +104,15 @@ impl Index {
             let this = number(self.spots.len());
             let priority = priority.saturating_add(node.priority());
             self.names.insert(node.id().clone(), this);
-            self.spots.push(Spot { parent, branch, position, end: this + 1, waits: 0, rank: None, priority });
+            self.spots.push(Spot {
+                parent,
+                branch,
+                position,
+                end: this + 1,
+                waits: 0,
+                kind: Kind::of(node),
+                priority,
+            });
             flat.push(node);
             for (branch, inside) in (0..).zip(node.branches()) {
                 self.list(&inside.nodes, (Some(this), branch), priority, flat);
@@ -99,7 +142,7 @@ impl Index {
         });
         for (rank, &this) in (0..).zip(&by_rank) {
             if let Some(spot) = self.spots.get_mut(at(this)) {
-                spot.rank = Some(rank);
+                spot.kind = Kind::Subtask { rank };
             }
         }
         self.by_rank = by_rank;
@@ -123,6 +166,36 @@ impl Index {
 
     pub(super) fn downstream(&self, this: u32) -> u32 {
         self.downstream.get(at(this)).copied().unwrap_or_default()
+    }
+
+    pub(super) fn ranked(&self, rank: u32) -> Option<u32> {
+        self.by_rank.get(at(rank)).copied()
+    }
+
+    /// The nodes outside all branches.
+    pub(super) fn top(&self) -> impl Iterator<Item = u32> {
+        self.list_from(0, self.len())
+    }
+
+    /// The nodes of a branch.
+    pub(super) fn branch(&self, choice: u32, branch: u32) -> impl Iterator<Item = u32> {
+        let end = self.spot(choice).map_or(0, |spot| spot.end);
+        let of = move |this: &u32| self.spot(*this).map(|spot| spot.branch);
+        self.list_from(choice + 1, end)
+            .skip_while(move |this| of(this).is_some_and(|found| found < branch))
+            .take_while(move |this| of(this) == Some(branch))
+    }
+
+    /// From a node to the one beside it, over what is in it.
+    fn list_from(&self, first: u32, end: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors(Some(first), |&this| self.spot(this).map(|spot| spot.end))
+            .take_while(move |this| *this < end)
+    }
+
+    /// The choices around a node, innermost first, each with the branch the node is in.
+    pub(super) fn around(&self, this: u32) -> impl Iterator<Item = (u32, u32)> {
+        let out = |this: u32| self.spot(this).and_then(|spot| Some((spot.parent?, spot.branch)));
+        std::iter::successors(out(this), move |&(choice, _)| out(choice))
     }
 
     /// How many sub-tasks there are.

@@ -31,7 +31,10 @@ pub mod measure;
 pub mod method;
 mod node;
 mod order;
+pub(crate) mod parse;
+mod progress;
 pub mod prune;
+mod schema;
 #[cfg(test)]
 mod tests;
 pub mod width;
@@ -44,6 +47,9 @@ use serde::{Deserialize, Serialize};
 pub use bad::BadPlan;
 use index::{Index, at};
 pub use node::{Branch, Choice, Condition, FACT_MAX, Fact, Node, Rule, Subtask, Test};
+pub use parse::read;
+pub use progress::{Failed, Progress};
+pub use schema::{MODEL_DEPTH_MAX, schema};
 
 use crate::id::SubtaskId;
 
@@ -71,6 +77,11 @@ pub struct Plan {
 impl Plan {
     /// Orders the nodes (those given first come first where they may).
     pub fn new(nodes: Vec<Node>) -> Result<Self, BadPlan> {
+        Self::judged(nodes).map_err(|bad| bad.into_iter().next().unwrap_or(BadPlan::Empty))
+    }
+
+    /// The same, with everything that is wrong, a hundred at most and never nothing.
+    pub fn judged(nodes: Vec<Node>) -> Result<Self, Vec<BadPlan>> {
         let nodes = order::ordered(nodes)?;
         let index = Arc::new(Index::of(&nodes));
         Ok(Self { nodes, index })
@@ -134,8 +145,8 @@ impl Plan {
     /// run's output.
     #[must_use]
     pub fn last(&self) -> Vec<&SubtaskId> {
-        let numbers = std::iter::successors(Some(0), |&this| self.index.spot(this).map(|spot| spot.end));
-        let last = self.nodes.iter().zip(numbers).filter(|(_, this)| self.index.next(*this).is_empty());
+        let last =
+            self.nodes.iter().zip(self.index.top()).filter(|(_, this)| self.index.next(*this).is_empty());
         last.map(|(node, _)| node.id()).collect()
     }
 

@@ -8,25 +8,27 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::bad::BadPlan;
+use super::bad::{BadPlan, PROBLEMS_MAX};
 use super::node::{Choice, Node, Rule, Subtask, Test};
 use super::{AFTER_MAX, BRANCHES_MAX, DEPTH_MAX, LIST_MAX, NODES_MAX, WHENS_MAX};
 use crate::id::SubtaskId;
 
 /// The same nodes, dependencies first; those given first come first where they may.
-pub(super) fn ordered(nodes: Vec<Node>) -> Result<Vec<Node>, BadPlan> {
+/// Else all that is wrong with them, up to a cap.
+pub(super) fn ordered(nodes: Vec<Node>) -> Result<Vec<Node>, Vec<BadPlan>> {
     if nodes.is_empty() {
-        return Err(BadPlan::Empty);
+        return Err(vec![BadPlan::Empty]);
     }
-    let ranks = {
-        let mut survey = Survey::default();
-        survey.list(&nodes, None, Nesting::default())?;
-        if survey.places.len() > NODES_MAX {
-            return Err(BadPlan::TooMany { count: survey.places.len() });
-        }
-        let edges = survey.edges()?;
-        survey.ranks(edges)?
-    };
+    let mut survey = Survey::default();
+    survey.list(&nodes, None, Nesting::default());
+    if survey.places.len() > NODES_MAX {
+        return Err(vec![BadPlan::TooMany { count: survey.places.len() }]);
+    }
+    let edges = survey.edges();
+    let ranks = survey.ranks(edges);
+    if !survey.problems.is_empty() {
+        return Err(survey.problems);
+    }
     Ok(match ranks {
         Some(ranks) => arranged(nodes, &mut ranks.into_iter()),
         None => nodes,
@@ -38,6 +40,13 @@ pub(super) fn ordered(nodes: Vec<Node>) -> Result<Vec<Node>, BadPlan> {
 struct Nesting {
     choices: usize,
     whens: usize,
+}
+
+impl Nesting {
+    fn inside(self, choice: &Choice) -> Self {
+        let is_when = matches!(choice.rule, Rule::When(_));
+        Self { choices: self.choices + 1, whens: self.whens + usize::from(is_when) }
+    }
 }
 
 /// A node and the list it stands in.
@@ -57,6 +66,7 @@ struct List {
 struct Survey<'n> {
     places: Vec<Place<'n>>,
     lists: Vec<List>,
+    problems: Vec<BadPlan>,
 }
 
 /// Who waits for whom within the lists.
@@ -66,7 +76,7 @@ struct Edges {
 }
 
 impl<'n> Survey<'n> {
-    fn list(&mut self, nodes: &'n [Node], owner: Option<usize>, depth: Nesting) -> Result<(), BadPlan> {
+    fn list(&mut self, nodes: &'n [Node], owner: Option<usize>, depth: Nesting) {
         let list = self.lists.len();
         self.lists.push(List { owner, members: Vec::with_capacity(nodes.len()) });
         for node in nodes {
@@ -76,53 +86,79 @@ impl<'n> Survey<'n> {
                 list.members.push(number);
             }
             match node {
-                Node::Subtask(subtask) => short_lists(subtask)?,
+                Node::Subtask(subtask) => self.note(long_lists(subtask)),
                 Node::Choice(choice) => {
-                    let depth = admitted(choice, depth)?;
-                    for branch in &choice.branches {
-                        self.list(&branch.nodes, Some(number), depth)?;
+                    let depth = depth.inside(choice);
+                    self.note(misshapen(choice, depth));
+                    // Nobody looks further into what is too deep.
+                    for branch in choice.branches.iter().filter(|_| depth.choices <= DEPTH_MAX) {
+                        self.list(&branch.nodes, Some(number), depth);
                     }
                 }
             }
         }
-        Ok(())
     }
 
-    fn edges(&self) -> Result<Edges, BadPlan> {
-        let names = self.names()?;
+    fn note(&mut self, bad: impl IntoIterator<Item = BadPlan>) {
+        let room = PROBLEMS_MAX.saturating_sub(self.problems.len());
+        self.problems.extend(bad.into_iter().take(room));
+    }
+
+    fn edges(&mut self) -> Edges {
+        let names = self.names();
+        let mut problems = Vec::new();
         let count = self.places.len();
         let mut edges = Edges { open: vec![0; count], next: vec![Vec::new(); count] };
         for (number, place) in self.places.iter().enumerate() {
             for awaited in place.node.waits() {
-                let id = || place.node.id().clone();
-                let Some(&target) = names.get(awaited) else {
-                    return Err(BadPlan::Dangling { id: id(), missing: awaited.clone() });
+                let (waits, target) = match self.edge(number, awaited, &names) {
+                    Ok(edge) => edge,
+                    Err(bad) => {
+                        problems.push(bad);
+                        continue;
+                    }
                 };
-                let waits = self.stand_in(number, target);
-                let Some(waits) = waits else {
-                    let choice = self.way_out(number, target).unwrap_or(awaited).clone();
-                    return Err(BadPlan::IntoBranch { id: id(), inside: awaited.clone(), choice });
-                };
-                if waits == target && number != target {
-                    return Err(BadPlan::Ancestor { id: id(), choice: awaited.clone() });
-                }
                 if let (Some(open), Some(next)) = (edges.open.get_mut(waits), edges.next.get_mut(target)) {
                     *open += 1;
                     next.push(waits);
                 }
             }
         }
-        Ok(edges)
+        self.note(problems);
+        edges
     }
 
-    fn names(&self) -> Result<BTreeMap<&'n SubtaskId, usize>, BadPlan> {
+    /// Who waits for whom in the list of the one that is awaited.
+    fn edge(
+        &self,
+        number: usize,
+        awaited: &SubtaskId,
+        names: &BTreeMap<&'n SubtaskId, usize>,
+    ) -> Result<(usize, usize), BadPlan> {
+        let id = || self.places.get(number).map_or(awaited, |place| place.node.id()).clone();
+        let Some(&target) = names.get(awaited) else {
+            return Err(BadPlan::Dangling { id: id(), missing: awaited.clone() });
+        };
+        let Some(waits) = self.stand_in(number, target) else {
+            let choice = self.way_out(number, target).unwrap_or(awaited).clone();
+            return Err(BadPlan::IntoBranch { id: id(), inside: awaited.clone(), choice });
+        };
+        if waits == target && number != target {
+            return Err(BadPlan::Ancestor { id: id(), choice: awaited.clone() });
+        }
+        Ok((waits, target))
+    }
+
+    fn names(&mut self) -> BTreeMap<&'n SubtaskId, usize> {
         let mut names = BTreeMap::new();
+        let mut twice = Vec::new();
         for (number, place) in self.places.iter().enumerate() {
             if names.insert(place.node.id(), number).is_some() {
-                return Err(BadPlan::Twice { id: place.node.id().clone() });
+                twice.push(BadPlan::Twice { id: place.node.id().clone() });
             }
         }
-        Ok(names)
+        self.note(twice);
+        names
     }
 
     fn list_of(&self, number: usize) -> Option<usize> {
@@ -150,11 +186,15 @@ impl<'n> Survey<'n> {
     }
 
     /// The place of each node in its ordered list; `None` if all lists are ordered.
-    fn ranks(&self, mut edges: Edges) -> Result<Option<Vec<usize>>, BadPlan> {
+    fn ranks(&mut self, mut edges: Edges) -> Option<Vec<usize>> {
         let mut ranks = vec![0; self.places.len()];
         let mut is_ordered = true;
+        let mut cycles = Vec::new();
         for list in &self.lists {
-            let order = self.order(list, &mut edges)?;
+            let order = order(list, &mut edges);
+            if order.len() < list.members.len() {
+                cycles.push(self.cycle(list, &edges));
+            }
             is_ordered &= order.is_sorted();
             for (rank, number) in order.into_iter().enumerate() {
                 if let Some(slot) = ranks.get_mut(number) {
@@ -162,31 +202,39 @@ impl<'n> Survey<'n> {
                 }
             }
         }
-        Ok((!is_ordered).then_some(ranks))
+        self.note(cycles);
+        (!is_ordered).then_some(ranks)
     }
 
-    fn order(&self, list: &List, edges: &mut Edges) -> Result<Vec<usize>, BadPlan> {
-        let is_free = |number: &usize, open: &[u32]| open.get(*number).is_some_and(|open| *open == 0);
-        let mut free: BinaryHeap<Reverse<usize>> =
-            list.members.iter().filter(|number| is_free(number, &edges.open)).copied().map(Reverse).collect();
-        let mut order = Vec::with_capacity(list.members.len());
-        while let Some(Reverse(number)) = free.pop() {
-            order.push(number);
-            for &waits in edges.next.get(number).into_iter().flatten() {
-                let Some(open) = edges.open.get_mut(waits) else { continue };
-                *open -= 1;
-                if *open == 0 {
-                    free.push(Reverse(waits));
-                }
+    fn cycle(&self, list: &List, edges: &Edges) -> BadPlan {
+        let stuck = list.members.iter().filter(|number| !edges.is_free(**number));
+        let stuck = stuck.filter_map(|&number| self.places.get(number));
+        BadPlan::Cycle { among: stuck.map(|place| place.node.id().clone()).collect() }
+    }
+}
+
+impl Edges {
+    fn is_free(&self, number: usize) -> bool {
+        self.open.get(number).is_some_and(|open| *open == 0)
+    }
+}
+
+/// The members of a list, dependencies first; fewer than it has if some wait for each other.
+fn order(list: &List, edges: &mut Edges) -> Vec<usize> {
+    let free = list.members.iter().copied().filter(|number| edges.is_free(*number));
+    let mut free: BinaryHeap<Reverse<usize>> = free.map(Reverse).collect();
+    let mut order = Vec::with_capacity(list.members.len());
+    while let Some(Reverse(number)) = free.pop() {
+        order.push(number);
+        for &waits in edges.next.get(number).into_iter().flatten() {
+            let Some(open) = edges.open.get_mut(waits) else { continue };
+            *open -= 1;
+            if *open == 0 {
+                free.push(Reverse(waits));
             }
         }
-        if order.len() < list.members.len() {
-            let stuck = list.members.iter().filter(|number| !is_free(number, &edges.open));
-            let stuck = stuck.filter_map(|&number| self.places.get(number));
-            return Err(BadPlan::Cycle { among: stuck.map(|place| place.node.id().clone()).collect() });
-        }
-        Ok(order)
     }
+    order
 }
 
 /// Puts each list in its order. The ranks come in the order of the survey.
@@ -205,7 +253,7 @@ fn arranged(nodes: Vec<Node>, ranks: &mut impl Iterator<Item = usize>) -> Vec<No
     ranked.into_iter().map(|(_, node)| node).collect()
 }
 
-fn short_lists(subtask: &Subtask) -> Result<(), BadPlan> {
+fn long_lists(subtask: &Subtask) -> impl Iterator<Item = BadPlan> {
     let lists = [
         ("after", subtask.after.len(), AFTER_MAX),
         ("uses", subtask.uses.len(), LIST_MAX),
@@ -213,45 +261,42 @@ fn short_lists(subtask: &Subtask) -> Result<(), BadPlan> {
         ("makes", subtask.makes.len(), LIST_MAX),
         ("breaks", subtask.breaks.len(), LIST_MAX),
     ];
-    match lists.into_iter().find(|(_, count, most)| count > most) {
-        Some((list, count, _)) => Err(BadPlan::LongList { id: subtask.id.clone(), list, count }),
-        None => Ok(()),
-    }
+    let long = lists.into_iter().filter(|(_, count, most)| count > most);
+    long.map(|(list, count, _)| BadPlan::LongList { id: subtask.id.clone(), list, count })
 }
 
-/// Whether a choice is one for itself, and how deep its branches lie.
-fn admitted(choice: &Choice, depth: Nesting) -> Result<Nesting, BadPlan> {
+/// What is wrong with a choice that lies so deep, looked at alone.
+fn misshapen(choice: &Choice, depth: Nesting) -> Vec<BadPlan> {
     let id = || choice.id.clone();
-    let (is_when, most) = match &choice.rule {
+    let mut bad = Vec::new();
+    let (conditional, most) = match &choice.rule {
         Rule::FirstThatWorks => (false, BRANCHES_MAX),
         Rule::When(condition) => {
             if let Test::Json { at, .. } = &condition.test
                 && !is_pointer(at)
             {
-                return Err(BadPlan::BadPointer { id: id(), at: at.chars().take(80).collect() });
+                bad.push(BadPlan::BadPointer { id: id(), at: at.chars().take(80).collect() });
             }
             (true, 2)
         }
     };
-    let depth = Nesting { choices: depth.choices + 1, whens: depth.whens + usize::from(is_when) };
     if depth.choices > DEPTH_MAX {
-        return Err(BadPlan::TooDeep { id: id() });
+        bad.push(BadPlan::TooDeep { id: id() });
     }
     if depth.whens > WHENS_MAX {
-        return Err(BadPlan::TooConditional { id: id() });
+        bad.push(BadPlan::TooConditional { id: id() });
     }
     let count = choice.after.len();
     if count > AFTER_MAX {
-        return Err(BadPlan::LongList { id: id(), list: "after", count });
+        bad.push(BadPlan::LongList { id: id(), list: "after", count });
     }
     let count = choice.branches.len();
     if !(1..=most).contains(&count) {
-        return Err(BadPlan::Branches { id: id(), count, conditional: is_when });
+        bad.push(BadPlan::Branches { id: id(), count, conditional });
     }
-    match choice.branches.iter().position(|branch| branch.nodes.is_empty()) {
-        Some(branch) => Err(BadPlan::EmptyBranch { id: id(), branch }),
-        None => Ok(depth),
-    }
+    let empty = (0..).zip(&choice.branches).filter(|(_, branch)| branch.nodes.is_empty());
+    bad.extend(empty.map(|(branch, _)| BadPlan::EmptyBranch { id: id(), branch }));
+    bad
 }
 
 /// RFC 6901: nothing, or parts that each follow a `/`, with `~` only as `~0` or `~1`.

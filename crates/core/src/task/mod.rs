@@ -55,10 +55,42 @@
 //! cost_usd = 0.01                      # of one attempt; from 0 to 1000000
 //! output_bytes = 16384                 # from 256 to 1048576
 //!
-//! [[plan]]                             # at most 256
+//! [[plan]]                             # a sub-task; at most 10000 nodes in all, those in branches included
 //! id = "read"                          # not "critique", not beginning with "repair-" or "critique-"
-//! goal = "Read the code"               # at most 16 KiB
-//! after = []                           # ids of sub-tasks that come first
+//! goal = "Bug or wish? One word."      # at most 16 KiB
+//! after = []                           # ids of what comes first; at most 256
+//! priority = 0                         # what may start is started highest first; from -1000000 to 1000000
+//! optional = false                     # may be left out when the budget is short
+//! uses = ["read_file"]                 # tools it needs; at most 64
+//! needs = ["a report"]                 # what must hold before it; at most 64 of 200 bytes
+//! makes = ["the kind is known"]        # what holds after it; likewise
+//! breaks = []                          # what no longer holds after it; likewise
+//! tokens = 2000                        # what it is expected to cost; at most 1000000000000
+//! seconds = 60                         # how long it is expected to take; at most 31536000, a year
+//!
+//! [[plan]]                             # a choice: branches are tried in turn until one works
+//! id = "mend"                          # also `after`, and `priority`, which is added to those in it
+//! [[plan.branch]]                      # at most 16; choices may be nested 16 deep
+//! name = "small"                       # at most 200 bytes; may be left out
+//! [[plan.branch.plan]]                 # all of these are done; they may wait for each other and for what
+//! id = "patch"                         #   the choice may wait for, and nobody outside waits for them
+//! goal = "Mend the line"
+//! [[plan.branch]]
+//! [[plan.branch.plan]]
+//! id = "rewrite"
+//! goal = "Write the function anew"
+//!
+//! [[plan]]                             # a choice by what an earlier node delivered
+//! id = "tell"
+//! when = { of = "read", is = "bug" }   # or contains = "bug", or at = "/kind" (JSON pointer) and is = "bug"
+//! [[plan.branch]]                      # if so; at most 4 such choices within each other
+//! [[plan.branch.plan]]
+//! id = "note"
+//! goal = "Write the release note"
+//! [[plan.branch]]                      # if not; may be left out: then nothing is done
+//! [[plan.branch.plan]]
+//! id = "answer"
+//! goal = "Answer the wish"
 //!
 //! [limits]                             # all from 1, except those from 0; "unlimited" where marked *
 //! steps = 50                           # * model calls, at most 1000000

@@ -16,8 +16,8 @@ use super::{guard, invocation, network};
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
-use crate::id::{SubtaskId, ToolName};
-use crate::plan::{AFTER_MAX, NODES_MAX, Plan, Subtask};
+use crate::id::ToolName;
+use crate::plan::parse as plan;
 use crate::quality::{Check, CheckHow};
 use crate::tool::{Consent, Repeat};
 
@@ -101,7 +101,7 @@ fn read(top: &Table<'_>) -> Task {
             .unwrap_or_default(),
         privacy,
         checks: checks(top, section("output", Section::Output)),
-        plan: top.get("plan").and_then(|field| plan(&field)),
+        plan: top.get("plan").and_then(|field| plan::nodes(&field, plan::FILE)),
         limits: Limits::default(),
         guard: section("guard", Section::Guard).map(|table| guard::read(&table)).unwrap_or_default(),
         agent: None,
@@ -285,48 +285,4 @@ fn tool_name(field: &Field<'_>, names: &mut BTreeSet<String>) -> Option<String> 
         );
     }
     Some(name.into())
-}
-
-fn plan(field: &Field<'_>) -> Option<Plan> {
-    let mark = field.problems.count();
-    let tables = field.tables(Section::Plan, NODES_MAX);
-    let subtasks: Vec<_> = tables.iter().filter_map(subtask).map(Into::into).collect();
-    if field.problems.count() > mark {
-        // A plan with holes would be refused for waiting on what could not be read.
-        return None;
-    }
-    let plan = Plan::new(subtasks);
-    if let Err(bad) = &plan {
-        field.wrong(bad.to_string(), "mend the sub-tasks, or leave `plan` out");
-    }
-    plan.ok()
-}
-
-fn subtask(table: &Table<'_>) -> Option<Subtask> {
-    let id = table
-        .require("id", "name the sub-task, as in id = \"read\"")
-        .and_then(|field| own_subtask_id(&field));
-    let goal = table
-        .require("goal", "say what the sub-task must achieve")
-        .and_then(|field| field.text(NOTE_MAX).map(str::to_owned));
-    let after = table.get("after").and_then(|field| field.list(AFTER_MAX)).unwrap_or_default();
-    let after: Vec<_> = after.iter().filter_map(subtask_id).collect();
-    Some(Subtask { after, ..Subtask::new(id?, goal?) })
-}
-
-fn own_subtask_id(field: &Field<'_>) -> Option<SubtaskId> {
-    let id = subtask_id(field)?;
-    if ["repair-", "critique-"].iter().any(|ours| id.as_str().starts_with(ours)) || id.as_str() == "critique"
-    {
-        field.wrong(format!("{id} is a name Bowline uses itself"), "give the sub-task another id");
-    }
-    Some(id)
-}
-
-fn subtask_id(field: &Field<'_>) -> Option<SubtaskId> {
-    let id = SubtaskId::parse(field.text(NAME_MAX)?);
-    if let Err(bad) = &id {
-        field.wrong(bad.to_string(), "give the sub-task another id");
-    }
-    id.ok()
 }

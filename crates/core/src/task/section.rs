@@ -2,6 +2,7 @@
 
 use super::problem::{Problems, shown_key};
 use super::{guard, limits, network, suggest};
+use crate::plan::parse as plan;
 
 /// The keys at the top of an agent manifest.
 const MANIFEST: [&str; 16] = [
@@ -42,6 +43,10 @@ pub(crate) enum Section {
     Tool,
     /// `[[plan]]`
     Plan,
+    /// `[[plan.branch]]`
+    Branch,
+    /// `when` of `[[plan]]`
+    When,
     /// `[limits]`
     Limits,
     /// `[guard]`
@@ -63,7 +68,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 19] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -71,9 +76,11 @@ impl Section {
         Self::Output,
         Self::Check,
         Self::Tool,
-        Self::Plan,
         Self::Limits,
         Self::Guard,
+        Self::Plan,
+        Self::Branch,
+        Self::When,
         Self::Manifest,
         Self::Capabilities,
         Self::Gates,
@@ -127,7 +134,9 @@ impl Section {
                 "cost_usd",
                 "output_bytes",
             ],
-            Self::Plan => &["id", "goal", "after"],
+            Self::Plan => &plan::KEYS,
+            Self::Branch => &["name", "plan"],
+            Self::When => &["of", "is", "contains", "at"],
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
             Self::Manifest => &MANIFEST,
@@ -153,6 +162,8 @@ impl Section {
             Self::Check => "`[[check]]`",
             Self::Tool => "`[[tool]]`",
             Self::Plan => "`[[plan]]`",
+            Self::Branch => "`[[plan.branch]]`",
+            Self::When => "`when` of `[[plan]]`",
             Self::Limits => "`[limits]`",
             Self::Guard => "`[guard]`",
             Self::Manifest => "the top of an agent manifest",
@@ -188,6 +199,8 @@ impl Section {
             | Self::Check
             | Self::Tool
             | Self::Plan
+            | Self::Branch
+            | Self::When
             | Self::Limits
             | Self::Guard => false,
         }
@@ -195,7 +208,10 @@ impl Section {
 
     /// Stands in a task and never in a manifest.
     fn is_of_task(self) -> bool {
-        matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check | Self::Plan)
+        matches!(
+            self,
+            Self::Top | Self::Workspace | Self::Output | Self::Check | Self::Plan | Self::Branch | Self::When
+        )
     }
 
     fn is_foreign_to(self, from: Self) -> bool {

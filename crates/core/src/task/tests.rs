@@ -388,11 +388,11 @@ fn a_plan_that_cannot_work_is_refused_where_it_stands() {
     let plan = |rows: Value| with(json!({ "plan": rows }));
     check(
         &plan(json!([])),
-        "plan: a plan needs at least one sub-task; mend the sub-tasks, or leave `plan` out",
+        "plan: a plan needs at least one sub-task; give it a sub-task, or leave the plan out",
     );
     check(
         &plan(json!([{ "id": "a", "goal": "x", "after": ["b"] }])),
-        "plan: sub-task a waits for b, which is not in the plan; mend the sub-tasks, or leave `plan` out",
+        "plan[0].after: sub-task a waits for b, which is not in the plan; name a sub-task of the plan",
     );
     for reserved in ["critique", "critique-1", "repair-", "repair-1"] {
         assert_eq!(places(&plan(json!([{ "id": reserved, "goal": "x" }]))), ["plan[0].id"]);
