@@ -29,6 +29,7 @@ pub mod links;
 pub(crate) mod made;
 pub mod measure;
 pub mod method;
+pub(crate) mod method_parse;
 mod node;
 mod order;
 pub(crate) mod parse;

@@ -92,6 +92,22 @@
 //! id = "answer"
 //! goal = "Answer the wish"
 //!
+//! [planning]                           # instead of a plan: the methods that make one (see `docs/planning.md`)
+//! start = "ship"                       # the task they begin with; at most 128 bytes
+//! facts = ["the mirror is up"]         # what holds from the beginning, also for a plan; at most 1024
+//!
+//! [[method]]                           # at most 1024
+//! task = "ship"                        # what it is for; at most 128 bytes
+//! name = "as usual"                    # its own among the methods of that task; at most 128 bytes
+//! when = ["the mirror is up"]          # what must be sure to hold for it to fit; at most 64
+//! unless = []                          # what must be sure not to hold; likewise
+//! cost = 0                             # the cheapest that fits comes first; at most 1000000000
+//! ordering = "total"                   # or "partial": steps wait for what `after` names only
+//! [[method.step]]                      # 1 to 256; a sub-task with the keys of `[[plan]]`, or a task:
+//! id = "get"
+//! task = "fetch"                       # done by a method of that task
+//! with = { what = "the sources" }      # fills {what} in its goals; at most 32 of 4096 bytes
+//!
 //! [limits]                             # all from 1, except those from 0; "unlimited" where marked *
 //! steps = 50                           # * model calls, at most 1000000
 //! tool_calls = 100                     # * from 0 to 10000000
@@ -143,6 +159,7 @@ use crate::budget::{Limits, Price};
 use crate::guard::{Effect, loops};
 use crate::id::RunId;
 use crate::plan::Plan;
+use crate::plan::method::Planning;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::Check;
 use crate::tool::{Consent, Invocation, Repeat, ToolSpec};
@@ -163,6 +180,9 @@ pub struct Task {
     /// The plan, when the task brings one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// What holds from the beginning, and the methods the plan was made by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planning: Option<Planning>,
     /// What must hold before anything is committed. Schema checks come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,

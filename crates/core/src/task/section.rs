@@ -2,7 +2,7 @@
 
 use super::problem::{Problems, shown_key};
 use super::{guard, limits, network, suggest};
-use crate::plan::parse as plan;
+use crate::plan::{method_parse, parse as plan};
 
 /// The keys at the top of an agent manifest.
 const MANIFEST: [&str; 16] = [
@@ -47,6 +47,12 @@ pub(crate) enum Section {
     Branch,
     /// `when` of `[[plan]]`
     When,
+    /// `[planning]`
+    Planning,
+    /// `[[method]]`
+    Method,
+    /// `[[method.step]]`
+    Step,
     /// `[limits]`
     Limits,
     /// `[guard]`
@@ -68,7 +74,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 22] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -81,6 +87,9 @@ impl Section {
         Self::Plan,
         Self::Branch,
         Self::When,
+        Self::Planning,
+        Self::Method,
+        Self::Step,
         Self::Manifest,
         Self::Capabilities,
         Self::Gates,
@@ -109,6 +118,8 @@ impl Section {
                 "check",
                 "tool",
                 "plan",
+                "planning",
+                "method",
                 "limits",
                 "guard",
             ],
@@ -137,6 +148,9 @@ impl Section {
             Self::Plan => &plan::KEYS,
             Self::Branch => &["name", "plan"],
             Self::When => &["of", "is", "contains", "at"],
+            Self::Planning => &method_parse::PLANNING_KEYS,
+            Self::Method => &method_parse::METHOD_KEYS,
+            Self::Step => &method_parse::STEP_KEYS,
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
             Self::Manifest => &MANIFEST,
@@ -164,6 +178,9 @@ impl Section {
             Self::Plan => "`[[plan]]`",
             Self::Branch => "`[[plan.branch]]`",
             Self::When => "`when` of `[[plan]]`",
+            Self::Planning => "`[planning]`",
+            Self::Method => "`[[method]]`",
+            Self::Step => "`[[method.step]]`",
             Self::Limits => "`[limits]`",
             Self::Guard => "`[guard]`",
             Self::Manifest => "the top of an agent manifest",
@@ -201,6 +218,9 @@ impl Section {
             | Self::Plan
             | Self::Branch
             | Self::When
+            | Self::Planning
+            | Self::Method
+            | Self::Step
             | Self::Limits
             | Self::Guard => false,
         }
@@ -210,7 +230,16 @@ impl Section {
     fn is_of_task(self) -> bool {
         matches!(
             self,
-            Self::Top | Self::Workspace | Self::Output | Self::Check | Self::Plan | Self::Branch | Self::When
+            Self::Top
+                | Self::Workspace
+                | Self::Output
+                | Self::Check
+                | Self::Plan
+                | Self::Branch
+                | Self::When
+                | Self::Planning
+                | Self::Method
+                | Self::Step
         )
     }
 

@@ -50,6 +50,7 @@ pub(super) fn task() -> Setup {
         instructions: None,
         evidence: Vec::new(),
         plan: None,
+        planning: None,
         checks: Vec::new(),
         review: Review::Never,
         on_failure: OnFailure::Rollback,
