@@ -79,6 +79,9 @@ pub enum Event {
         plan: Plan,
         /// The plan's hash, for provenance.
         sha256: Digest,
+        /// Optional sub-tasks that the budget has no room for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pruned: Vec<SubtaskId>,
     },
     /// Decomposing is over: these are the units of work.
     Decomposed {

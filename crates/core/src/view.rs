@@ -35,10 +35,7 @@ pub fn line(event: &Event) -> String {
     match event {
         Event::Submitted(submission) => format!("submitted: {}", first_line(&submission.task.goal)),
         Event::Claimed { epoch, worker, programs } => claimed(*epoch, worker, *programs),
-        Event::Planned { plan, .. } => match plan.subtasks().len() {
-            1 => "planned: one sub-task".into(),
-            several => format!("planned: {several} sub-tasks"),
-        },
+        Event::Planned { plan, pruned, .. } => planned::made_line(plan, pruned),
         Event::Decomposed { order, .. } => {
             let names: Vec<&str> = order.iter().map(crate::id::SubtaskId::as_str).collect();
             format!("decomposed: {}", names.join(", "))

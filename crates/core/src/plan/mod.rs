@@ -16,16 +16,30 @@
 //! Nothing here runs a sub-task or looks at an output on its own.
 
 mod bad;
+pub mod decompose;
 mod downstream;
+pub mod draw;
+pub mod feasible;
+mod flat;
+pub mod flexibility;
+mod graph;
 mod index;
+pub mod links;
+#[cfg(test)]
+pub(crate) mod made;
+pub mod measure;
+pub mod method;
+pub(crate) mod method_parse;
 mod node;
 mod order;
 pub(crate) mod parse;
 mod progress;
+pub mod prune;
 mod replace;
 mod schema;
 #[cfg(test)]
 mod tests;
+pub mod width;
 
 use std::fmt;
 use std::sync::Arc;
@@ -74,6 +88,13 @@ impl Plan {
         let nodes = order::ordered(nodes)?;
         let index = Arc::new(Index::of(&nodes));
         Ok(Self { nodes, index })
+    }
+
+    /// The plan of a task that wants none: one sub-task, `main`.
+    #[must_use]
+    pub fn of_one(goal: &str) -> Option<Self> {
+        let id = SubtaskId::parse("main").ok()?;
+        Self::new(vec![Subtask::new(id, goal).into()]).ok()
     }
 
     /// The nodes outside all branches, dependencies first.

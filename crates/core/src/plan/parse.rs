@@ -94,7 +94,7 @@ pub(crate) fn nodes(field: &Field<'_>, depth_max: usize) -> Option<Plan> {
 }
 
 /// The id of a node that is not one of Bowline's own.
-fn own_id(field: &Field<'_>) -> Option<SubtaskId> {
+pub(super) fn own_id(field: &Field<'_>) -> Option<SubtaskId> {
     let id = subtask_id(field)?;
     if ["repair-", "critique-", "plan-"].iter().any(|ours| id.as_str().starts_with(ours))
         || id.as_str() == "critique"
@@ -226,7 +226,7 @@ fn place(spot: &Spot, bad: &BadPlan) -> String {
     }
 }
 
-fn subtask(table: &Table<'_>, id: Option<SubtaskId>) -> Option<Subtask> {
+pub(super) fn subtask(table: &Table<'_>, id: Option<SubtaskId>) -> Option<Subtask> {
     let goal = table
         .require("goal", "say what the sub-task must achieve")
         .and_then(|field| field.text(GOAL_MAX).map(str::to_owned));
@@ -245,7 +245,7 @@ fn subtask(table: &Table<'_>, id: Option<SubtaskId>) -> Option<Subtask> {
     Some(rest)
 }
 
-fn after(table: &Table<'_>) -> Vec<SubtaskId> {
+pub(super) fn after(table: &Table<'_>) -> Vec<SubtaskId> {
     each(table, "after", AFTER_MAX, subtask_id)
 }
 
@@ -254,7 +254,12 @@ fn priority(table: &Table<'_>) -> i32 {
     field.and_then(|field| field.whole_number(-PRIORITY_MAX, PRIORITY_MAX)).unwrap_or_default()
 }
 
-fn each<T>(table: &Table<'_>, key: &str, most: usize, read: impl Fn(&Field<'_>) -> Option<T>) -> Vec<T> {
+pub(super) fn each<T>(
+    table: &Table<'_>,
+    key: &str,
+    most: usize,
+    read: impl Fn(&Field<'_>) -> Option<T>,
+) -> Vec<T> {
     let items = table.get(key).and_then(|field| field.list(most)).unwrap_or_default();
     items.iter().filter_map(read).collect()
 }
@@ -267,7 +272,7 @@ fn tool_name(field: &Field<'_>) -> Option<ToolName> {
     name.ok()
 }
 
-fn fact(field: &Field<'_>) -> Option<Fact> {
+pub(super) fn fact(field: &Field<'_>) -> Option<Fact> {
     let fact = Fact::parse(field.text(COMPARED_MAX)?);
     if let Err(bad) = &fact {
         field.wrong(bad.to_string(), "say it in fewer words");

@@ -12,10 +12,18 @@ use super::{critiquing, ending, prompt, thread};
 use crate::event::{CONTRACT, Event, FailReason, StopReason};
 use crate::id::SubtaskId;
 use crate::input::Reply;
-use crate::plan::{self, Plan, Subtask};
+use crate::plan::feasible::{Check, Circumstances, Feasibility, Outfit, Stands, check, left_of};
+use crate::plan::measure::Estimates;
+use crate::plan::prune::Pruned;
+use crate::plan::{self, Plan};
 use crate::provenance::Digest;
 use crate::task::{Planner, Problem};
 
+/// Checks without which no plan is carried out. A budget that is too small stops a run
+/// when it is used up, as it stops any other.
+const REFUSED_FOR: [Check; 4] = [Check::Tools, Check::Preconditions, Check::Permissions, Check::Order];
+/// The same for a piece of a plan: what it needs may have been made by the rest.
+const REFUSED_ANEW_FOR: [Check; 2] = [Check::Tools, Check::Permissions];
 /// How often a model may mend one plan.
 const MENDS_MAX: u32 = 3;
 /// Most problems of a plan that are told at once.
@@ -24,24 +32,50 @@ const PROBLEMS_TOLD: usize = 16;
 pub(super) fn proceed(draft: &mut Draft) -> bool {
     match draft.run.task.planning.by {
         Planner::Model => ask(draft),
-        Planner::Task => {
-            let given = draft.run.task.plan.clone();
-            let Some(plan) = given.or_else(|| whole(&draft.run.task.goal)) else { return false };
-            planned(draft, plan);
-            true
-        }
+        Planner::Task => given(draft),
     }
 }
 
-/// The plan of a task that wants none.
-fn whole(goal: &str) -> Option<Plan> {
-    let id = SubtaskId::parse("main").ok()?;
-    Plan::new(vec![Subtask::new(id, goal).into()]).ok()
+fn given(draft: &mut Draft) -> bool {
+    let Some(plan) = draft.run.task.plan.clone() else {
+        let Some(plan) = Plan::of_one(&draft.run.task.goal) else { return false };
+        planned(draft, plan, Vec::new());
+        return true;
+    };
+    let judged = judge(&draft.run, plan);
+    match refusals(&judged, &REFUSED_FOR).as_slice() {
+        [] => planned(draft, judged.plan, judged.pruned),
+        problems => no_plan(draft, &problems.join("; ")),
+    }
+    true
 }
 
-fn planned(draft: &mut Draft, plan: Plan) {
+/// A plan with the order it needs, without what the budget has no room for, and what
+/// speaks against it.
+fn judge(run: &Run, plan: Plan) -> Feasibility {
+    let circumstances = Circumstances {
+        facts: &run.task.planning.facts,
+        tools: &Outfit { specs: &run.tools, agent: run.task.agent.as_deref() },
+        left: left_of(&run.limits),
+        slots: usize::try_from(run.limits.parallel).unwrap_or(usize::MAX),
+        estimates: Estimates::default(),
+    };
+    check(plan, &circumstances)
+}
+
+/// What of these checks keeps a plan from being carried out. One that waits for a person is
+/// carried out: the person is asked then.
+fn refusals(judged: &Feasibility, checks: &[Check]) -> Vec<String> {
+    let failed = judged.verdicts.iter().filter(|verdict| verdict.stands == Stands::Fails);
+    let failed = failed.filter(|verdict| checks.contains(&verdict.check));
+    let findings = failed.flat_map(|verdict| &verdict.findings);
+    findings.take(PROBLEMS_TOLD).map(ToString::to_string).collect()
+}
+
+fn planned(draft: &mut Draft, plan: Plan, pruned: Vec<Pruned>) {
     let sha256 = hash(&plan);
-    draft.push(Event::Planned { contract: CONTRACT, plan, sha256 });
+    let pruned = pruned.into_iter().map(|left_out| left_out.id).collect();
+    draft.push(Event::Planned { contract: CONTRACT, plan, sha256, pruned });
 }
 
 fn hash(plan: &Plan) -> Digest {
@@ -126,15 +160,22 @@ fn take(draft: &mut Draft, said: &str) -> Result<(), Vec<String>> {
     let told = |problems: Vec<Problem>| -> Vec<String> {
         problems.iter().take(PROBLEMS_TOLD).map(Problem::to_string).collect()
     };
-    let mut made = plan::read(&raw).map_err(told)?;
+    let made = plan::read(&raw).map_err(told)?;
     let run = &draft.run;
-    let (Some(old), Some(failed)) = (run.plan.clone(), run.replanning.first().cloned()) else {
-        planned(draft, made);
+    let judged = judge(run, made.clone());
+    let replaced = run.plan.clone().zip(run.replanning.first().cloned());
+    let checks: &[Check] = if replaced.is_some() { &REFUSED_ANEW_FOR } else { &REFUSED_FOR };
+    let problems = refusals(&judged, checks);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let Some((old, failed)) = replaced else {
+        planned(draft, judged.plan, judged.pruned);
         return Ok(());
     };
-    made = old.replaced(&failed, &made).map_err(|bad| vec![bad.to_string()])?;
-    let sha256 = hash(&made);
-    draft.push(Event::Replanned { contract: CONTRACT, instead_of: failed, plan: made, sha256 });
+    let plan = old.replaced(&failed, &made).map_err(|bad| vec![bad.to_string()])?;
+    let sha256 = hash(&plan);
+    draft.push(Event::Replanned { contract: CONTRACT, instead_of: failed, plan, sha256 });
     Ok(())
 }
 

@@ -92,9 +92,23 @@
 //! id = "answer"
 //! goal = "Answer the wish"
 //!
-//! [planning]
-//! by = "task"                          # or "model": the model makes the plan, which is checked like one given here
-//! replans = 2                          # from 0 to 16: how often the model plans anew what failed; only with by = "model"
+//! [planning]                           # where the plan comes from (see `docs/planning.md`)
+//! by = "task"                          # the plan given here, or by its methods; or "model": the model makes it
+//! replans = 2                          # only with by = "model", from 0 to 16: how often it plans anew what failed
+//! start = "ship"                       # the task its methods begin with; at most 128 bytes
+//! facts = ["the mirror is up"]         # what holds from the beginning, also for a plan; at most 1024
+//!
+//! [[method]]                           # at most 1024
+//! task = "ship"                        # what it is for; at most 128 bytes
+//! name = "as usual"                    # its own among the methods of that task; at most 128 bytes
+//! when = ["the mirror is up"]          # what must be sure to hold for it to fit; at most 64
+//! unless = []                          # what must be sure not to hold; likewise
+//! cost = 0                             # the cheapest that fits comes first; at most 1000000000
+//! ordering = "total"                   # or "partial": steps wait for what `after` names only
+//! [[method.step]]                      # 1 to 256; a sub-task with the keys of `[[plan]]`, or a task:
+//! id = "get"
+//! task = "fetch"                       # done by a method of that task
+//! with = { what = "the sources" }      # fills {what} in its goals; at most 32 of 4096 bytes
 //!
 //! [limits]                             # all from 1, except those from 0; "unlimited" where marked *
 //! steps = 50                           # * model calls, at most 1000000

@@ -74,6 +74,7 @@ fn read(top: &Table<'_>) -> Task {
     let text = |field: Field<'_>| field.text(GOAL_MAX).map(str::to_owned);
     let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
     let privacy = top.get("privacy").and_then(|field| field.one_of(&Privacy::WORDS)).unwrap_or_default();
+    let (planning, made) = planning::read(top);
     let mut task = Task {
         goal: goal.and_then(text).unwrap_or_default(),
         model: model(top),
@@ -101,8 +102,8 @@ fn read(top: &Table<'_>) -> Task {
             .unwrap_or_default(),
         privacy,
         checks: checks(top, section("output", Section::Output)),
-        plan: top.get("plan").and_then(|field| plan::nodes(&field, plan::FILE)),
-        planning: planning::read(top, section("planning", Section::Planning)),
+        plan: top.get("plan").and_then(|field| plan::nodes(&field, plan::FILE)).or(made),
+        planning,
         limits: Limits::default(),
         guard: section("guard", Section::Guard).map(|table| guard::read(&table)).unwrap_or_default(),
         agent: None,

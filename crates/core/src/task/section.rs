@@ -2,7 +2,7 @@
 
 use super::problem::{Problems, shown_key};
 use super::{guard, limits, network, planning, suggest};
-use crate::plan::parse as plan;
+use crate::plan::{method_parse, parse as plan};
 
 /// The keys at the top of an agent manifest.
 const MANIFEST: [&str; 16] = [
@@ -43,12 +43,16 @@ pub(crate) enum Section {
     Tool,
     /// `[[plan]]`
     Plan,
-    /// `[planning]`
-    Planning,
     /// `[[plan.branch]]`
     Branch,
     /// `when` of `[[plan]]`
     When,
+    /// `[planning]`
+    Planning,
+    /// `[[method]]`
+    Method,
+    /// `[[method.step]]`
+    Step,
     /// `[limits]`
     Limits,
     /// `[guard]`
@@ -70,7 +74,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 22] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -78,12 +82,14 @@ impl Section {
         Self::Output,
         Self::Check,
         Self::Tool,
-        Self::Planning,
         Self::Limits,
         Self::Guard,
         Self::Plan,
         Self::Branch,
         Self::When,
+        Self::Planning,
+        Self::Method,
+        Self::Step,
         Self::Manifest,
         Self::Capabilities,
         Self::Gates,
@@ -113,6 +119,7 @@ impl Section {
                 "tool",
                 "plan",
                 "planning",
+                "method",
                 "limits",
                 "guard",
             ],
@@ -142,6 +149,8 @@ impl Section {
             Self::Branch => &["name", "plan"],
             Self::When => &["of", "is", "contains", "at"],
             Self::Planning => &planning::KEYS,
+            Self::Method => &method_parse::METHOD_KEYS,
+            Self::Step => &method_parse::STEP_KEYS,
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
             Self::Manifest => &MANIFEST,
@@ -167,9 +176,11 @@ impl Section {
             Self::Check => "`[[check]]`",
             Self::Tool => "`[[tool]]`",
             Self::Plan => "`[[plan]]`",
-            Self::Planning => "`[planning]`",
             Self::Branch => "`[[plan.branch]]`",
             Self::When => "`when` of `[[plan]]`",
+            Self::Planning => "`[planning]`",
+            Self::Method => "`[[method]]`",
+            Self::Step => "`[[method.step]]`",
             Self::Limits => "`[limits]`",
             Self::Guard => "`[guard]`",
             Self::Manifest => "the top of an agent manifest",
@@ -205,9 +216,11 @@ impl Section {
             | Self::Check
             | Self::Tool
             | Self::Plan
-            | Self::Planning
             | Self::Branch
             | Self::When
+            | Self::Planning
+            | Self::Method
+            | Self::Step
             | Self::Limits
             | Self::Guard => false,
         }
@@ -215,8 +228,8 @@ impl Section {
 
     /// Stands in a task and never in a manifest.
     fn is_of_task(self) -> bool {
-        let of_plans = matches!(self, Self::Plan | Self::Planning | Self::Branch | Self::When);
-        of_plans || matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check)
+        let of_plans = [Self::Plan, Self::Branch, Self::When, Self::Planning, Self::Method, Self::Step];
+        of_plans.contains(&self) || matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check)
     }
 
     fn is_foreign_to(self, from: Self) -> bool {

@@ -2,6 +2,23 @@
 
 use super::{finding_line, first_line};
 use crate::event::{Event, SubtaskFailure, WayOn};
+use crate::id::SubtaskId;
+use crate::plan::Plan;
+
+/// One line about a plan as it begins.
+pub(super) fn made_line(plan: &Plan, pruned: &[SubtaskId]) -> String {
+    let count = match plan.subtasks().len() {
+        1 => "one sub-task".to_owned(),
+        several => format!("{several} sub-tasks"),
+    };
+    let names: Vec<&str> = pruned.iter().map(SubtaskId::as_str).collect();
+    let without = if names.is_empty() {
+        String::new()
+    } else {
+        format!(", without {} to fit the budget", names.join(", "))
+    };
+    format!("planned: {count}{without}")
+}
 
 /// One line about a plan that is carried out, chosen in, fallen back from or changed.
 pub(super) fn line(event: &Event) -> String {

@@ -32,6 +32,7 @@ pub(super) fn submission(goal: &str, key: Option<&str>) -> Submission {
         instructions: None,
         evidence: Vec::new(),
         plan: None,
+        planning: Default::default(),
         checks: Vec::new(),
         review: Review::Never,
         on_failure: OnFailure::Keep,

@@ -30,6 +30,7 @@ pub(super) struct Audit {
 
 impl Audit {
     /// Looks at one event and the state it led to.
+    #[expect(clippy::too_many_lines, reason = "an exhaustive match of one-liners")]
     pub(super) fn see(&mut self, event: &Event, run: &Run) {
         assert_eq!(run.reserved, in_flight(run), "what is set aside is what is in flight");
         match event {
@@ -166,14 +167,12 @@ fn within_limits(run: &Run) {
 
 /// What model calls in flight have set aside, those of tools included.
 fn in_flight(run: &Run) -> Cost {
-    let steps = run.threads.values().filter_map(|thread| match &thread.state {
-        ThreadState::Thinking(open) => Some(open.reserved),
-        _ => None,
+    let steps = run.threads.values().filter_map(|thread| {
+        if let ThreadState::Thinking(open) = &thread.state { Some(open.reserved) } else { None }
     });
     let calls = run.threads.values().flat_map(|thread| thread.calls());
-    let asides = calls.filter_map(|(_, call)| match &call.state {
-        CallState::Running { reserved, .. } => *reserved,
-        _ => None,
+    let asides = calls.filter_map(|(_, call)| {
+        if let CallState::Running { reserved, .. } = &call.state { *reserved } else { None }
     });
     steps.chain(asides).fold(Cost::default(), Cost::plus)
 }

@@ -101,7 +101,7 @@ impl Setup {
 
     /// The model plans, and so often anew.
     pub(super) fn planned_by_the_model(mut self, replans: u32) -> Self {
-        self.0.task.planning = Planning { by: Planner::Model, replans };
+        self.0.task.planning = Planning { by: Planner::Model, replans, ..Planning::default() };
         self
     }
 
