@@ -35,6 +35,15 @@ pub enum Why {
 }
 
 impl Why {
+    /// How hard to try where nothing else can change: with everything when repairs did
+    /// not answer to less. A forecast that does not fit is no reason for that.
+    fn hold(self, settings: &Settings, intensity: Ppm) -> Ppm {
+        match self {
+            Self::NoiseFloor | Self::Stalled => settings.band.most,
+            Self::RoundsShort | Self::MeansShort => intensity,
+        }
+    }
+
     /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -158,10 +167,11 @@ pub fn judge(settings: &Settings, memory: &Memory, reading: &Reading) -> Judgeme
         forecast: ahead.map(|(rounds, effort)| reading.round_cost.of(rounds, effort)),
         left: reading.left,
         rounds_left: reading.rounds_left,
-        memory: after.note(error, plant.sigma),
+        memory: after.note((memory, error), &plant),
         decision: Decision::Repair { intensity },
     };
     judgement.decision = decided(settings, reading, &judgement, intensity);
+    judgement.memory.asked = judgement.decision.intensity();
     judgement
 }
 
@@ -175,9 +185,11 @@ fn decided(settings: &Settings, reading: &Reading, judgement: &Judgement, intens
     } else if !covers(reading.left, next) {
         Decision::Stop { why: StopWhy::NothingLeft }
     } else if let Some(why) = trouble(settings, judgement) {
-        // What is tried last is tried with everything, unless that is what is short.
-        let intensity = if why == Why::MeansShort { intensity } else { settings.band.most };
+        let intensity =
+            if judgement.memory.forced { settings.band.most } else { why.hold(settings, intensity) };
         Decision::Escalate { why, intensity }
+    } else if judgement.memory.forced {
+        Decision::Repair { intensity: settings.band.most }
     } else if in_gate {
         // Good enough, and yet a check fails: mended with the lightest hand.
         Decision::Repair { intensity: settings.band.least }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Gains, Ppm};
+use super::{Gains, Plant, Ppm};
 
 /// Between what the intensity of a repair stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,14 @@ pub struct Memory {
     /// Rounds in a row that brought nothing beyond the noise.
     #[serde(default)]
     pub stalled: u32,
+    /// How hard the last repair was to try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Ppm>,
+    /// A round brought less than half of what was believed of it. A model that did
+    /// not answer to a gentle repair is not asked gently again: from then on every
+    /// repair tries its hardest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forced: bool,
 }
 
 impl Memory {
@@ -56,14 +64,18 @@ impl Memory {
         (Self { integral, last: Some(error), ..*self }, held)
     }
 
-    /// Notes whether a round brought real progress: more than the noise since the
-    /// last one that did, so that small steps add up.
+    /// Notes what a round brought. Progress is more than the noise since the last
+    /// round that was progress, so that small steps add up.
     #[must_use]
-    pub(super) fn note(self, error: Ppm, noise: Ppm) -> Self {
-        let is_better = self.mark.is_none_or(|mark| mark.minus(error) > noise);
+    pub(super) fn note(self, (before, error): (&Self, Ppm), plant: &Plant) -> Self {
+        let is_better = self.mark.is_none_or(|mark| mark.minus(error) > plant.sigma);
         let mark = if is_better { Some(error) } else { self.mark };
         let stalled = if is_better { 0 } else { self.stalled.saturating_add(1) };
-        Self { mark, stalled, ..self }
+        let fell_short = match (before.last, before.asked) {
+            (Some(last), Some(asked)) => last.minus(error) < Ppm(plant.gain.times(asked).0 / 2),
+            (None, _) | (_, None) => false,
+        };
+        Self { mark, stalled, forced: self.forced || fell_short, ..self }
     }
 }
 

@@ -59,6 +59,21 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// The same for a plant that was seen, with gains for it, where the task says
+    /// nothing about either.
+    #[must_use]
+    pub fn believing(&self, learned: Option<Plant>) -> Self {
+        let default = Self::default();
+        match learned {
+            Some(plant) if self.plant == default.plant && self.gains == default.gains => {
+                Self { plant, gains: Gains::damped(plant.gain, Self::DAMPING), ..*self }
+            }
+            Some(_) | None => *self,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self::of(Plant::default(), Self::DAMPING)
@@ -79,9 +94,9 @@ pub enum Strategy {
 
 impl Strategy {
     /// Below this, a minimal edit.
-    pub const EDIT_BELOW: Ppm = Ppm(350_000);
+    pub const EDIT_BELOW: Ppm = Ppm(400_000);
     /// Below this, a section is rewritten.
-    pub const SECTION_BELOW: Ppm = Ppm(750_000);
+    pub const SECTION_BELOW: Ppm = Ppm(900_000);
 
     /// What an intensity asks for.
     #[must_use]

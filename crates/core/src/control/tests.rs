@@ -322,6 +322,30 @@ fn rounds_that_only_wobble_are_a_stall_and_small_steps_add_up() {
 }
 
 #[test]
+fn after_a_round_that_brought_nothing_every_repair_tries_its_hardest() {
+    let settings = Settings::default();
+    let next = |memory: Memory, correct| judge(&settings, &memory, &reading(correct));
+    let first = next(Memory::default(), 800_000);
+    assert!(first.decision.intensity().unwrap() < Ppm(400_000));
+    let second = next(first.memory, 790_000);
+    assert_eq!(second.decision, Decision::Repair { intensity: Ppm::ONE });
+    let third = next(second.memory, 900_000);
+    assert_eq!(third.decision, Decision::Repair { intensity: Ppm::ONE }, "progress later changes nothing");
+}
+
+#[test]
+fn what_was_seen_is_believed_unless_the_task_says_otherwise() {
+    let learned = Plant { gain: Ppm(200_000), sigma: Ppm(10_000), rounds: 40 };
+    let settings = Settings { gate: Ppm(20_000), ..Settings::default() };
+    let believing = settings.believing(Some(learned));
+    assert_eq!((believing.plant, believing.gate), (learned, Ppm(20_000)));
+    assert_eq!(believing.gains.instability(learned.gain), None);
+    let told = Settings::of(Plant { gain: Ppm(900_000), ..Plant::default() }, Settings::DAMPING);
+    assert_eq!(told.believing(Some(learned)), told);
+    assert_eq!(settings.believing(None), settings);
+}
+
+#[test]
 fn a_judgement_survives_the_journal() {
     let judgement = judge(&Settings::default(), &Memory::default(), &reading(432_100));
     let text = serde_json::to_string(&judgement).unwrap();
@@ -343,7 +367,7 @@ fn a_cost_is_shared_out_over_rounds_and_comes_back() {
 
 #[test]
 fn strategies_follow_the_intensity() {
-    let words = [0, 349_999, 350_000, 749_999, 750_000, 1_000_000].map(|u| Strategy::of(Ppm(u)).words());
+    let words = [0, 399_999, 400_000, 899_999, 900_000, 1_000_000].map(|u| Strategy::of(Ppm(u)).words());
     let [edit, section, full] = ["minimal edit", "section rewrite", "full regeneration"];
     assert_eq!(words, [edit, edit, section, section, full, full]);
 }
