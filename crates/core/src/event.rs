@@ -10,6 +10,7 @@
 //! [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
+mod control;
 mod ending;
 mod step;
 
@@ -27,7 +28,8 @@ use crate::task::Submission;
 use crate::tool::{FileImage, Repeat, Touch};
 use crate::untrusted::suspicion::Family;
 
-pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, StopReason};
+pub use control::{Controlled, Remedied, Remedy};
+pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, RestoreOutcome, StopReason};
 pub use step::{Heard, Purpose, StepFailure, StepTrouble};
 
 /// Version of every phase contract below. Additive changes keep it.
@@ -75,7 +77,7 @@ pub enum Event {
         /// Dependencies first.
         order: Vec<SubtaskId>,
     },
-    /// Retrieving is over.
+    /// Retrieving is over; or, in a repair, evidence was read again.
     Retrieved {
         /// [`CONTRACT`]
         contract: u16,
@@ -326,6 +328,10 @@ pub enum Event {
         /// What it came to.
         finding: Finding,
     },
+    /// The controller of repair spoke, after a verification that failed.
+    Controlled(Box<Controlled>),
+    /// Something is tried against rounds that look alike.
+    Remedied(Box<Remedied>),
     /// Critiquing is over.
     Diagnosed {
         /// [`CONTRACT`]
@@ -581,18 +587,4 @@ pub enum Finding {
     SchemaFailed,
     /// A check failed or could not run: diagnosis first.
     ChecksFailed,
-}
-
-/// How one undo went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RestoreOutcome {
-    /// The file is as it was before the call.
-    Restored,
-    /// The call had not changed it, or it was undone already.
-    AlreadyAsBefore,
-    /// Somebody else changed it since: it was left alone.
-    ChangedSince,
-    /// It could not be restored.
-    Failed(String),
 }

@@ -2,10 +2,10 @@
 //!
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
+mod control;
 mod trouble;
 
 use std::collections::BTreeMap;
-
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,8 @@ use crate::provenance::{Digest, canonical_value};
 use crate::quality::{CheckOutcome, Diagnosis};
 use crate::run::Run;
 use crate::untrusted::suspicion::Family;
+
+pub use control::{quality_curve, quality_series};
 
 /// Version of the provenance record's shape.
 pub const PROVENANCE: u16 = 1;
@@ -203,6 +205,8 @@ impl Provenance {
             | Event::CallBlocked { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::Controlled(_)
+            | Event::Remedied(_)
             | Event::Decomposed { .. }
             | Event::SubtaskStarted { .. }
             | Event::StepFailed { .. }
@@ -335,7 +339,9 @@ pub fn line(event: &Event) -> String {
         }
         Event::CallBlocked { action, why, .. } => blocked_line(*action, why),
         Event::StrategySwitched { subtask, why } => switched_line(subtask, why),
-        Event::RoundRepeated { round, back } => repeated_line(*round, *back),
+        Event::RoundRepeated { round, back } => control::repeated_line(*round, *back),
+        Event::Controlled(said) => control::controlled_line(said),
+        Event::Remedied(tried) => control::remedied_line(tried),
         Event::ApprovalRequested { subject, binds, why, .. } => {
             format!("{subject}: waits for a person (content {}){}", binds.short(), concerns(why))
         }
@@ -455,6 +461,7 @@ pub fn ending_line(ending: &Ending) -> String {
             HaltReason::ModelUnavailable { message } => {
                 format!("halted: the model is unavailable: {}", first_line(message))
             }
+            HaltReason::RepairStuck { why } => format!("halted: repairing does not help: {why}"),
         },
     }
 }
@@ -465,10 +472,6 @@ fn blocked_line(action: ActionId, why: &loops::Finding) -> String {
 
 fn switched_line(subtask: &SubtaskId, why: &loops::Finding) -> String {
     format!("{subtask}: told to change its strategy: {}", finding_line(why))
-}
-
-fn repeated_line(round: u32, back: u32) -> String {
-    format!("round {round}: output and diagnosis are nearly those of {back} rounds before")
 }
 
 /// What the guard found, on what evidence, and which setting changes it.

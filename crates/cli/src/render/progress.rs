@@ -114,6 +114,7 @@ impl Progress {
             | Event::CallBlocked { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::Remedied(_)
             | Event::LimitNear { .. } => self.screen.paint(Look::Open, text),
             Event::Submitted(_)
             | Event::Claimed { .. }
@@ -135,6 +136,7 @@ impl Progress {
             | Event::Checked { .. }
             | Event::Verified { finding: Finding::NothingToCheck, .. }
             | Event::Diagnosed { .. }
+            | Event::Controlled(_)
             | Event::RepairStarted { .. }
             | Event::Repaired { .. }
             | Event::Stopping { .. }

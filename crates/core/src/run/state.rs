@@ -1,6 +1,7 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
 mod conversation;
+mod mending;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,9 +24,10 @@ use crate::task::Task;
 use crate::tool::{FileImage, ToolSpec};
 
 pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
+pub use mending::Mending;
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
-pub const STATE: u32 = 3;
+pub const STATE: u32 = 4;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,6 +101,8 @@ pub struct Run {
     pub sketch: Option<Sketch>,
     /// Rounds of verification and diagnosis so far.
     pub rounds: Arc<Rounds>,
+    /// What is remembered from one repair to the next.
+    pub mending: Mending,
     /// Where a halted run goes on.
     pub halted_in: Option<Box<Phase>>,
 }
@@ -310,6 +314,7 @@ impl Run {
             images: AppendList::default(),
             sketch: None,
             rounds: Arc::default(),
+            mending: Mending { learned: submission.learned, ..Mending::default() },
             halted_in: None,
         })
     }
@@ -440,6 +445,7 @@ impl Run {
             | Phase::Verifying(_)
             | Phase::RollingBack(_) => true,
             Phase::Acting if self.threads.is_empty() => true,
+            Phase::Repairing { .. } if self.mending.rereading => true,
             Phase::Acting | Phase::Critiquing(_) | Phase::Repairing { .. } => {
                 self.threads.values().any(|thread| self.can_move(thread))
             }

@@ -1,7 +1,7 @@
 //! Which keys a task file knows, and where each belongs.
 
 use super::problem::{Problems, shown_key};
-use super::{guard, limits, network, suggest};
+use super::{control, guard, limits, network, suggest};
 
 /// The keys at the top of an agent manifest.
 const MANIFEST: [&str; 16] = [
@@ -46,6 +46,8 @@ pub(crate) enum Section {
     Limits,
     /// `[guard]`
     Guard,
+    /// `[control]`
+    Control,
     /// The top of an agent manifest.
     Manifest,
     /// `[capabilities]` of a manifest.
@@ -63,7 +65,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -74,6 +76,7 @@ impl Section {
         Self::Plan,
         Self::Limits,
         Self::Guard,
+        Self::Control,
         Self::Manifest,
         Self::Capabilities,
         Self::Gates,
@@ -104,6 +107,8 @@ impl Section {
                 "plan",
                 "limits",
                 "guard",
+                "control",
+                "class",
             ],
             Self::Workspace => &["path", "mode"],
             Self::Sandbox => &["read", "write"],
@@ -130,6 +135,7 @@ impl Section {
             Self::Plan => &["id", "goal", "after"],
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
+            Self::Control => &control::KEYS,
             Self::Manifest => &MANIFEST,
             Self::Capabilities => {
                 &["file_read", "file_write", "shell", "network", "mcp", "inference", "spawn"]
@@ -155,6 +161,7 @@ impl Section {
             Self::Plan => "`[[plan]]`",
             Self::Limits => "`[limits]`",
             Self::Guard => "`[guard]`",
+            Self::Control => "`[control]`",
             Self::Manifest => "the top of an agent manifest",
             Self::Capabilities => "`[capabilities]` of an agent manifest",
             Self::Gates => "`[gates]` of an agent manifest",
@@ -189,13 +196,14 @@ impl Section {
             | Self::Tool
             | Self::Plan
             | Self::Limits
-            | Self::Guard => false,
+            | Self::Guard
+            | Self::Control => false,
         }
     }
 
     /// Stands in a task and never in a manifest.
     fn is_of_task(self) -> bool {
-        matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check | Self::Plan)
+        matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check | Self::Plan | Self::Control)
     }
 
     fn is_foreign_to(self, from: Self) -> bool {

@@ -46,6 +46,7 @@ pub(super) fn submission(goal: &str, key: Option<&str>) -> Submission {
     };
     Submission {
         fingerprint: Digest::of(goal.as_bytes()),
+        learned: None,
         parent: None,
         task,
         tools: Vec::new(),
