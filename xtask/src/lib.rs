@@ -8,6 +8,7 @@
 
 pub mod bench;
 pub mod ci;
+pub mod control;
 pub mod fuzz;
 pub mod hostile;
 pub mod kill;

@@ -11,6 +11,7 @@
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
 mod call;
+mod control;
 mod ending;
 mod plan;
 mod step;
@@ -30,7 +31,8 @@ use crate::tool::{FileImage, Repeat, Touch};
 use crate::untrusted::suspicion::Family;
 
 pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
-pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, StopReason};
+pub use control::{Controlled, Remedied, Remedy};
+pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, RestoreOutcome, StopReason};
 pub use plan::{SubtaskFailure, WayOn};
 pub use step::{Heard, Purpose, StepFailure, StepTrouble};
 
@@ -90,7 +92,7 @@ pub enum Event {
         /// Dependencies first.
         order: Vec<SubtaskId>,
     },
-    /// Retrieving is over.
+    /// Retrieving is over; or, in a repair, evidence was read again.
     Retrieved {
         /// [`CONTRACT`]
         contract: u16,
@@ -383,6 +385,10 @@ pub enum Event {
         /// What it came to.
         finding: Finding,
     },
+    /// The controller of repair spoke, after a verification that failed.
+    Controlled(Box<Controlled>),
+    /// Something is tried against rounds that look alike.
+    Remedied(Box<Remedied>),
     /// Critiquing is over.
     Diagnosed {
         /// [`CONTRACT`]
@@ -499,18 +505,4 @@ pub enum Finding {
     SchemaFailed,
     /// A check failed or could not run: diagnosis first.
     ChecksFailed,
-}
-
-/// How one undo went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RestoreOutcome {
-    /// The file is as it was before the call.
-    Restored,
-    /// The call had not changed it, or it was undone already.
-    AlreadyAsBefore,
-    /// Somebody else changed it since: it was left alone.
-    ChangedSince,
-    /// It could not be restored.
-    Failed(String),
 }

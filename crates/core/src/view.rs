@@ -2,6 +2,7 @@
 //!
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
+mod control;
 mod planned;
 mod provenance;
 mod trouble;
@@ -16,6 +17,7 @@ use crate::policy::Concern;
 use crate::quality::CheckOutcome;
 use crate::untrusted::suspicion::Family;
 
+pub use control::{quality_curve, quality_series};
 pub(crate) use planned::subtask_failure;
 pub use provenance::{ApprovalRef, CallRef, CheckRef, EvidenceRef, PROVENANCE, Provenance, StepRef};
 
@@ -63,7 +65,9 @@ pub fn line(event: &Event) -> String {
         }
         Event::CallBlocked { action, why, .. } => blocked_line(*action, why),
         Event::StrategySwitched { subtask, why } => switched_line(subtask, why),
-        Event::RoundRepeated { round, back } => repeated_line(*round, *back),
+        Event::RoundRepeated { round, back } => control::repeated_line(*round, *back),
+        Event::Controlled(said) => control::controlled_line(said),
+        Event::Remedied(tried) => control::remedied_line(tried),
         Event::ApprovalRequested { subject, binds, why, .. } => {
             format!("{subject}: waits for a person (content {}){}", binds.short(), concerns(why))
         }
@@ -168,6 +172,7 @@ pub fn ending_line(ending: &Ending) -> String {
             HaltReason::ModelUnavailable { message } => {
                 format!("halted: the model is unavailable: {}", first_line(message))
             }
+            HaltReason::RepairStuck { why } => format!("halted: repairing does not help: {why}"),
         },
     }
 }
@@ -178,10 +183,6 @@ fn blocked_line(action: ActionId, why: &loops::Finding) -> String {
 
 fn switched_line(subtask: &SubtaskId, why: &loops::Finding) -> String {
     format!("{subtask}: told to change its strategy: {}", finding_line(why))
-}
-
-fn repeated_line(round: u32, back: u32) -> String {
-    format!("round {round}: output and diagnosis are nearly those of {back} rounds before")
 }
 
 /// What the guard found, on what evidence, and which setting changes it.

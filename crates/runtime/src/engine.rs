@@ -1,6 +1,7 @@
 //! The engine: takes tasks, runs them, and goes on with them after a crash.
 
 pub(crate) mod equip;
+mod learning;
 
 #[cfg(test)]
 mod tests;
@@ -220,7 +221,8 @@ impl Engine {
         let price = model.price().ok_or_else(|| unpriced(&task))?;
         let fingerprint = Submission::fingerprint_of(&task, &tools);
         let seed = inner.name();
-        let submission = Submission { task, tools, key, seed, price, fingerprint, parent: None };
+        let learned = learning::plant(inner.store.as_ref(), &task).await;
+        let submission = Submission { task, tools, key, seed, price, fingerprint, learned, parent: None };
         loop {
             let id = RunId::from_chance(&draw::<12>(inner.chance.as_ref()));
             match inner.store.submit(&id, submission.clone(), inner.clock.now()).await {

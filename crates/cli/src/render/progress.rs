@@ -116,6 +116,7 @@ impl Progress {
             | Event::RoundRepeated { .. }
             | Event::SubtaskFailed { .. }
             | Event::Replanned { .. }
+            | Event::Remedied(_)
             | Event::LimitNear { .. } => self.screen.paint(Look::Open, text),
             Event::Submitted(_)
             | Event::Claimed { .. }
@@ -139,6 +140,7 @@ impl Progress {
             | Event::Checked { .. }
             | Event::Verified { finding: Finding::NothingToCheck, .. }
             | Event::Diagnosed { .. }
+            | Event::Controlled(_)
             | Event::RepairStarted { .. }
             | Event::Repaired { .. }
             | Event::Stopping { .. }

@@ -4,7 +4,7 @@ use bowline_core::event::{Ending, Event, HaltReport, Outcome, Verdict};
 use bowline_core::id::Millis;
 use bowline_core::run::Run;
 use bowline_core::task::WorkspaceMode;
-use bowline_core::view::{CallRef, ending_line, line};
+use bowline_core::view::{CallRef, ending_line, line, quality_curve};
 use serde_json::{Value, json};
 
 use super::screen::Look;
@@ -37,6 +37,7 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     section(screen, "answers", answers(report));
     section(screen, "checked", vec![result::checked(report)]);
     section(screen, "repaired", repairs(report));
+    section(screen, "quality", quality_curve(report.events.iter().map(|(_, _, event)| event)));
     section(screen, "spent", spent(report));
     section(screen, "nearly out", live::near(run));
     if run.ending().is_none() {

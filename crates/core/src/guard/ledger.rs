@@ -216,6 +216,8 @@ impl Ledger {
             | Event::CallBlocked { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::Controlled(_)
+            | Event::Remedied(_)
             | Event::ApprovalRequested { .. }
             | Event::ApprovalSettled { .. }
             | Event::CallStarted { .. }

@@ -93,6 +93,7 @@ fn submitted() -> Event {
         seed: "00000000deadbeef".into(),
         price,
         fingerprint,
+        learned: None,
         parent: None,
     }))
 }

@@ -29,7 +29,10 @@ impl Run {
         self.pass_time(event, at);
         self.seq += 1;
         match event {
-            Event::Submitted(_) | Event::SignalRefused { .. } | Event::RoundRepeated { .. } => {}
+            Event::Submitted(_) | Event::SignalRefused { .. } => {}
+            Event::RoundRepeated { back, .. } => self.round_repeated(*back),
+            Event::Controlled(said) => self.controlled(said),
+            Event::Remedied(tried) => self.remedied(tried),
             Event::Claimed { epoch, .. } => {
                 self.epoch = *epoch;
                 self.owned = true;
@@ -46,6 +49,7 @@ impl Run {
                 self.replanning.retain(|failed| failed != instead_of);
             }
             Event::Decomposed { .. } => self.phase = Phase::Retrieving,
+            Event::Retrieved { evidence, .. } if self.mending.rereading => self.reread(evidence),
             Event::Retrieved { evidence, .. } => {
                 self.evidence = evidence.clone().into();
                 self.phase = Phase::Acting;
@@ -105,7 +109,7 @@ impl Run {
                 self.diagnosis = Some(diagnosis.clone());
                 self.leave_critique();
             }
-            Event::RepairStarted { .. } => self.spend.repairs += 1,
+            Event::RepairStarted { .. } => self.repair_started(),
             Event::Repaired { round, output, .. } => self.repaired(*round, output),
             Event::LimitNear { limit, of, allowed, .. } => self.warn(limit, of.as_ref(), *allowed),
             Event::Stopping { why } => self.stopping = Some(why.clone()),
@@ -457,6 +461,7 @@ impl Run {
     fn repaired(&mut self, round: u32, output: &Content) {
         let id = critiquing::free_id(self, &format!("repair-{round}"));
         self.sketch = self.sketch_of(id.iter());
+        self.mending.remedy = None;
         self.verify(output.clone());
     }
 

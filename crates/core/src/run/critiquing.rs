@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::decide::Draft;
 use super::state::{Phase, Run, ThreadState};
-use super::{ending, prompt, repairing, thread, watch};
+use super::{ending, prompt, remedying, repairing, thread, watch};
 use crate::event::{CONTRACT, Event};
 use crate::id::SubtaskId;
 use crate::input::Reply;
@@ -47,12 +47,13 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 }
 
 /// A diagnosis was made; says so when it sounds like an earlier one of an output
-/// like the earlier one.
+/// like the earlier one, and tries something against it.
 pub(super) fn diagnosed(draft: &mut Draft, diagnosis: Diagnosis) {
     let back = watch::repeats(&draft.run, &diagnosis);
     draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
     if let Some(back) = back {
         draft.push(Event::RoundRepeated { round: draft.run.verifications, back });
+        remedying::remedy(draft, back);
     }
 }
 

@@ -35,11 +35,8 @@ impl Run {
             Phase::Verifying(verification) => verifying::due(self, verification, effects),
             Phase::Committing => committing::due(self, effects),
             Phase::RollingBack(rollback) => rolling_back::due(self, rollback, effects),
-            Phase::Planning
-            | Phase::Decomposing
-            | Phase::Critiquing(_)
-            | Phase::Repairing { .. }
-            | Phase::Ended(_) => {}
+            Phase::Planning | Phase::Decomposing | Phase::Critiquing(_) | Phase::Ended(_) => {}
+            Phase::Repairing { .. } => retrieving::due_again(self, effects),
         }
     }
 

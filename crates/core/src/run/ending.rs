@@ -48,7 +48,10 @@ pub(super) fn stop_when_quiet(draft: &mut Draft) -> bool {
 fn halt(draft: &mut Draft, why: HaltReason) {
     let report = match &why {
         HaltReason::LimitReached(why) => Some(Box::new(report::of(&draft.run, why))),
-        HaltReason::Cancelled { .. } | HaltReason::Looping(_) | HaltReason::ModelUnavailable { .. } => None,
+        HaltReason::Cancelled { .. }
+        | HaltReason::Looping(_)
+        | HaltReason::ModelUnavailable { .. }
+        | HaltReason::RepairStuck { .. } => None,
     };
     draft.push(Event::Ended { contract: CONTRACT, ending: Ending::Halted { why, report } });
 }

@@ -22,6 +22,7 @@ mod breaker;
 mod call;
 mod claim;
 mod committing;
+mod controlling;
 mod critiquing;
 mod decide;
 mod decomposing;
@@ -31,6 +32,7 @@ mod falling_back;
 mod limit;
 mod planning;
 mod prompt;
+mod remedying;
 mod repairing;
 mod report;
 mod retrieving;
@@ -48,6 +50,6 @@ mod tests;
 pub use decide::{Refused, decide};
 pub use prompt::diagnosis_schema;
 pub use state::{
-    Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, OpenStep, Phase, RepairSpend,
-    RollingBack, Run, STATE, Summary, Thread, ThreadState, Verification, Wait, Warned,
+    Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, Mending, OpenStep, Phase,
+    RepairSpend, RollingBack, Run, STATE, Summary, Thread, ThreadState, Verification, Wait, Warned,
 };

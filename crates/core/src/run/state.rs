@@ -1,6 +1,7 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
 mod conversation;
+mod mending;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::task::Task;
 use crate::tool::{FileImage, ToolSpec};
 
 pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
+pub use mending::Mending;
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
 pub const STATE: u32 = 4;
@@ -109,6 +111,8 @@ pub struct Run {
     pub sketch: Option<Sketch>,
     /// Rounds of verification and diagnosis so far.
     pub rounds: Arc<Rounds>,
+    /// What is remembered from one repair to the next.
+    pub mending: Mending,
     /// Where a halted run goes on.
     pub halted_in: Option<Box<Phase>>,
     /// Why the last worker could not go on with it, if it could not.
@@ -328,6 +332,7 @@ impl Run {
             images: AppendList::default(),
             sketch: None,
             rounds: Arc::default(),
+            mending: Mending { learned: submission.learned, ..Mending::default() },
             halted_in: None,
             unable: None,
         })
@@ -460,6 +465,7 @@ impl Run {
             | Phase::RollingBack(_) => true,
             Phase::Acting if self.threads.is_empty() => true,
             Phase::Acting if acting::undecided(self).is_some() => true,
+            Phase::Repairing { .. } if self.mending.rereading => true,
             Phase::Acting | Phase::Critiquing(_) | Phase::Repairing { .. } => {
                 self.threads.iter().any(|(id, thread)| self.can_move(id, thread))
             }

@@ -296,6 +296,7 @@ impl Run {
     pub(super) fn note_round(&mut self, diagnosis: &Diagnosis) {
         if let Some(round) = round(self, diagnosis) {
             Arc::make_mut(&mut self.rounds).record(round);
+            self.note_defect();
         }
     }
 

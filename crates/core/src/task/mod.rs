@@ -18,6 +18,7 @@
 //! on_failure = "rollback"              # or "keep": what happens to written files
 //! privacy = "standard"                 # or "private": no `*` among the hosts; or "sovereign": no network at all
 //! tools = ["read_file", "edit_file"]   # built-in tools as they are; at most 128
+//! class = "unit-tests"                 # what repairs did in other tasks of it is expected here; at most 64 bytes
 //!
 //! [workspace]
 //! path = "project"                     # default "."
@@ -130,11 +131,25 @@
 //! output_tokens = 4096                 # at most 10000000
 //! model_seconds = 300                  # at most 86400, a day
 //! approval_seconds = 604800            # at most 31536000
+//!
+//! [control]                            # how repairs are controlled; see docs/control.md
+//! setpoint = 1.0                       # the quality that is wanted, from 0 to 1
+//! gate = 0.05                          # the error that is small enough, from 0 to 1
+//! gain = 0.5                           # what a full repair is believed to mend, above 0 to 1
+//! sigma = 0.03                         # the noise of that, from 0 to 1
+//! damping = 0.3                        # from 0.2 to 0.5; gains are derived from it, or written:
+//! proportional = 1.4                   # from 0 to 100; so are `integral` and `derivative`, by default 0
+//! least = 0.1                          # the gentlest and
+//! most = 1.0                           # the hardest repair, from 0 to 1
+//! stall = 2                            # rounds without progress that are a stall, from 1 to 1000
+//! cost_slope = 1.0                     # how much more a full repair costs than a tiny one, from 0 to 100
+//! act = "advise"                       # or "obey": halt for a person where more repairs will not do
 //! ```
 //!
 //! A whole number may be written `50.0`, not `50.5`. Commands have 1 to 256 words
 //! of at most 8 KiB. Unknown and misplaced keys are refused.
 
+mod control;
 pub(crate) mod field;
 pub(crate) mod guard;
 mod invocation;
@@ -160,6 +175,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::privacy::Privacy;
 use crate::agent::{Agent, Gates};
 use crate::budget::{Limits, Price};
+use crate::control::{Plant, Settings};
 use crate::guard::{Effect, loops};
 use crate::id::RunId;
 use crate::plan::Plan;
@@ -198,6 +214,13 @@ pub struct Task {
     /// When the guard acts on an agent that goes in circles.
     #[serde(default, skip_serializing_if = "is_default")]
     pub guard: loops::Settings,
+    /// How repairs are controlled.
+    #[serde(default, skip_serializing_if = "is_uncontrolled")]
+    pub control: Settings,
+    /// The class of tasks it belongs to: what repairs did in others of it says what to
+    /// expect of them here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// Tools the agent may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolChoice>,
@@ -302,6 +325,10 @@ fn is_default(settings: &loops::Settings) -> bool {
     *settings == loops::Settings::default()
 }
 
+fn is_uncontrolled(settings: &Settings) -> bool {
+    *settings == Settings::default()
+}
+
 /// A tool as the task asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolChoice {
@@ -363,6 +390,9 @@ pub struct Submission {
     pub price: Price,
     /// Hash of task and tools: resuming under others needs consent.
     pub fingerprint: Digest,
+    /// What repairs did in runs of the same class, as of the submission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Plant>,
     /// The run that made this one, for an agent below another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,

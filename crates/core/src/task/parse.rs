@@ -12,7 +12,7 @@ use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
 use super::section::Section;
 use super::{CommandTool, OnFailure, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode};
-use super::{guard, invocation, network, planning};
+use super::{control, guard, invocation, network, planning};
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
@@ -29,6 +29,8 @@ const NOTE_MAX: usize = 16 * 1024;
 const PATH_MAX: usize = 4096;
 /// Longest `model`, in bytes.
 const MODEL_MAX: usize = 512;
+/// Longest name of a class of tasks, in bytes.
+const CLASS_MAX: usize = 64;
 /// Longest name of a check, in bytes.
 const NAME_MAX: usize = 128;
 /// Most entries of `evidence`, of `check`, and of `tools` and `tool` each.
@@ -106,6 +108,8 @@ fn read(top: &Table<'_>) -> Task {
         planning,
         limits: Limits::default(),
         guard: section("guard", Section::Guard).map(|table| guard::read(&table)).unwrap_or_default(),
+        control: section("control", Section::Control).map(|table| control::read(&table)).unwrap_or_default(),
+        class: top.get("class").and_then(|field| field.text(CLASS_MAX).map(str::to_owned)),
         agent: None,
     };
     if let Some(table) = section("limits", Section::Limits) {

@@ -1,7 +1,7 @@
 //! Which keys a task file knows, and where each belongs.
 
 use super::problem::{Problems, shown_key};
-use super::{guard, limits, network, planning, suggest};
+use super::{control, guard, limits, network, planning, suggest};
 use crate::plan::{method_parse, parse as plan};
 
 /// The keys at the top of an agent manifest.
@@ -57,6 +57,8 @@ pub(crate) enum Section {
     Limits,
     /// `[guard]`
     Guard,
+    /// `[control]`
+    Control,
     /// The top of an agent manifest.
     Manifest,
     /// `[capabilities]` of a manifest.
@@ -74,7 +76,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 23] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -90,6 +92,7 @@ impl Section {
         Self::Planning,
         Self::Method,
         Self::Step,
+        Self::Control,
         Self::Manifest,
         Self::Capabilities,
         Self::Gates,
@@ -122,6 +125,8 @@ impl Section {
                 "method",
                 "limits",
                 "guard",
+                "control",
+                "class",
             ],
             Self::Workspace => &["path", "mode"],
             Self::Sandbox => &["read", "write"],
@@ -153,6 +158,7 @@ impl Section {
             Self::Step => &method_parse::STEP_KEYS,
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
+            Self::Control => &control::KEYS,
             Self::Manifest => &MANIFEST,
             Self::Capabilities => {
                 &["file_read", "file_write", "shell", "network", "mcp", "inference", "spawn"]
@@ -183,6 +189,7 @@ impl Section {
             Self::Step => "`[[method.step]]`",
             Self::Limits => "`[limits]`",
             Self::Guard => "`[guard]`",
+            Self::Control => "`[control]`",
             Self::Manifest => "the top of an agent manifest",
             Self::Capabilities => "`[capabilities]` of an agent manifest",
             Self::Gates => "`[gates]` of an agent manifest",
@@ -222,14 +229,16 @@ impl Section {
             | Self::Method
             | Self::Step
             | Self::Limits
-            | Self::Guard => false,
+            | Self::Guard
+            | Self::Control => false,
         }
     }
 
     /// Stands in a task and never in a manifest.
     fn is_of_task(self) -> bool {
         let of_plans = [Self::Plan, Self::Branch, Self::When, Self::Planning, Self::Method, Self::Step];
-        of_plans.contains(&self) || matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check)
+        let of_work = [Self::Top, Self::Workspace, Self::Output, Self::Check, Self::Control];
+        of_plans.contains(&self) || of_work.contains(&self)
     }
 
     fn is_foreign_to(self, from: Self) -> bool {

@@ -191,6 +191,8 @@ impl Provenance {
             | Event::CallBlocked { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::Controlled(_)
+            | Event::Remedied(_)
             | Event::Decomposed { .. }
             | Event::SubtaskStarted { .. }
             | Event::StepFailed { .. }

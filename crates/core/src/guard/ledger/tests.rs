@@ -194,6 +194,7 @@ fn submitted(parent: Option<RunId>, limits: &Limits) -> Event {
         seed: "0".into(),
         price: crate::budget::Price::FREE,
         fingerprint: Digest::ZERO,
+        learned: None,
         parent,
     }))
 }

@@ -92,6 +92,8 @@ impl Audit {
             | Event::StepFinished { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::Controlled(_)
+            | Event::Remedied(_)
             | Event::StepFailed { .. }
             | Event::ApprovalRequested { .. }
             | Event::ApprovalSettled { .. }

@@ -260,6 +260,7 @@ fn a_repair_is_summarised_like_any_tool_loop() {
         > check 1.0 fail
         checked 1 schema: failed
         verified 1: schema failed
+        control: repair 0.770
         diagnosed by verifier: failed: schema
         repair 1
         begin repair-1
@@ -422,6 +423,7 @@ const FAILED: &str = "
     > check 1.0 fail
     checked 1 tests: failed
     verified 1: checks failed
+    control: repair 0.770
     begin critique-1
 ";
 

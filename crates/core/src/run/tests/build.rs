@@ -58,6 +58,8 @@ pub(super) fn task() -> Setup {
         on_failure: OnFailure::Rollback,
         limits: Limits::default(),
         guard: crate::guard::loops::Settings::default(),
+        control: crate::control::Settings::default(),
+        class: None,
         tools: Vec::new(),
         workspace: Workspace { path: "w".into(), mode: WorkspaceMode::InPlace },
         sandbox: Default::default(),
@@ -72,6 +74,7 @@ pub(super) fn task() -> Setup {
         seed: "00000000000000ff".into(),
         price: Price { input: 1_000_000, output: 2_000_000, ..Price::default() },
         fingerprint: Digest::ZERO,
+        learned: None,
         parent: None,
     })
 }
@@ -138,6 +141,11 @@ impl Setup {
 
     pub(super) fn keep(mut self) -> Self {
         self.0.task.on_failure = OnFailure::Keep;
+        self
+    }
+
+    pub(super) fn control(mut self, change: impl FnOnce(&mut crate::control::Settings)) -> Self {
+        change(&mut self.0.task.control);
         self
     }
 

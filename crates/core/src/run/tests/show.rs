@@ -1,10 +1,11 @@
 //! Facts and debts in one line each, so that expectations are rows to read.
 
 use crate::budget::Limit;
+use crate::control::Decision;
 use crate::effect::Effect;
 use crate::event::{
-    Ending, Event, Exhausted, FailReason, HaltReason, Purpose, RestoreOutcome, Settlement, StopReason,
-    Verdict, WayOn,
+    Controlled, Ending, Event, Exhausted, FailReason, HaltReason, Purpose, Remedied, Remedy, RestoreOutcome,
+    Settlement, StopReason, Verdict, WayOn,
 };
 use crate::guard::loops::Finding as Looping;
 use crate::id::{ActionId, Millis, RunId, ToolName};
@@ -69,6 +70,8 @@ pub(super) fn event(event: &Event) -> String {
         Event::CallBlocked { action, why, .. } => blocked(*action, why),
         Event::StrategySwitched { subtask, why } => format!("switch {subtask}: {}", word(&why.reason)),
         Event::RoundRepeated { round, back } => format!("round {round} is like {back} before"),
+        Event::Controlled(said) => controlled(said),
+        Event::Remedied(tried) => remedied(tried),
         Event::StepFinished { step, stop, .. } => format!("heard {step}: {}", word(stop)),
         Event::StepFailed { step, why, retry_at } => {
             let retry = retry_at.map_or(", not again", |_| ", again later");
@@ -149,6 +152,24 @@ pub(super) fn event(event: &Event) -> String {
     }
 }
 
+fn controlled(said: &Controlled) -> String {
+    match said.judgement.decision {
+        Decision::Repair { intensity } => format!("control: repair {intensity}"),
+        Decision::Escalate { why, intensity } => format!("control: {}, repair {intensity}", word(&why)),
+        Decision::Stop { why } => format!("control: {}", word(&why)),
+    }
+}
+
+fn remedied(tried: &Remedied) -> String {
+    let remedy = match tried.remedy {
+        Remedy::SwitchStrategy { from, to } => format!("{}, not {}", to.words(), from.words()),
+        Remedy::Perturb { vary } => format!("variation {vary}"),
+        Remedy::FreshEvidence => "fresh evidence".into(),
+        Remedy::Person => "person".into(),
+    };
+    format!("remedy for {}: {remedy}", tried.defect)
+}
+
 fn opened(tool: &ToolName, failures: u32, until: Millis) -> String {
     format!("open {tool} after {failures} until {}", at(until))
 }
@@ -211,6 +232,7 @@ fn halt(why: &HaltReason) -> String {
         }
         HaltReason::Looping(why) => format!("circles: {}", word(&why.reason)),
         HaltReason::ModelUnavailable { message } => format!("no model: {message}"),
+        HaltReason::RepairStuck { why } => format!("stuck: {why}"),
     }
 }
 
