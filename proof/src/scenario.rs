@@ -102,14 +102,14 @@ const PLAIN: Scenario = Scenario {
 /// A row for each bound.
 pub const SCENARIOS: &[(Bounds, Scenario)] = &[
     (Bounds::Small, EFFECTS),
-    (Bounds::Small, Scenario { steps: 2, calls: 1, crashes: 1, ..PROBES }),
-    (Bounds::Small, Scenario { steps: 2, calls: 2, crashes: 1, ..CONSENT }),
-    (Bounds::Small, Scenario { steps: 4, crashes: 1, fates: &[Fate::Done, Fate::LostAfter], ..REPAIRS }),
-    (Bounds::Small, Scenario { steps: 2, says: &[Say::Answer, PAY], crashes: 1, ..PARALLEL }),
-    (Bounds::Small, Scenario { steps: 2, says: &[Say::Answer, PUT, PAY], meddles: 1, ..PEOPLE }),
+    (Bounds::Small, Scenario { crashes: 1, ..PROBES }),
+    (Bounds::Small, Scenario { steps: 2, ..CONSENT }),
+    (Bounds::Small, Scenario { steps: 4, fates: &[Fate::Done, Fate::LostAfter], ..REPAIRS }),
+    (Bounds::Small, Scenario { steps: 2, says: &[Say::Answer, PAY], ..PARALLEL }),
+    (Bounds::Small, Scenario { steps: 2, meddles: 1, ..PEOPLE }),
     (Bounds::Small, MONEY),
     (Bounds::Small, TIME),
-    (Bounds::Full, Scenario { steps: 3, calls: 3, crashes: 2, ..EFFECTS }),
+    (Bounds::Full, Scenario { crashes: 2, did_nots: 2, ..EFFECTS }),
     (Bounds::Full, PROBES),
     (Bounds::Full, CONSENT),
     (Bounds::Full, REPAIRS),
@@ -150,7 +150,7 @@ pub(crate) const EFFECTS: Scenario = Scenario {
 const PROBES: Scenario = Scenario {
     name: "probes",
     landmarks: &[Landmark::Committed, Landmark::Doubted, Landmark::Repeated, Landmark::Late],
-    steps: 3,
+    calls: 1,
     says: &[Say::Answer, SEND],
     crashes: 2,
     did_nots: 2,
@@ -165,7 +165,6 @@ pub(crate) const CONSENT: Scenario = Scenario {
     says: &[Say::Answer, WIPE, Say::Call(&["wipe", "look"])],
     fates: &[Fate::Done, Fate::Failed, Fate::LostAfter],
     review: Review::WhenUnchecked,
-    crashes: 2,
     meddles: 1,
     ..PLAIN
 };
@@ -185,7 +184,6 @@ pub(crate) const REPAIRS: Scenario = Scenario {
     fates: &[Fate::Done, Fate::Trouble, Fate::LostAfter],
     tests: &[Test::Pass, Test::Fail, Test::Broken],
     review: Review::Always,
-    crashes: 2,
     ..PLAIN
 };
 
@@ -194,10 +192,9 @@ const PARALLEL: Scenario = Scenario {
     name: "parallel",
     landmarks: &[Landmark::Committed, Landmark::Doubted, Landmark::Together],
     subtasks: &["a", "b"],
-    steps: 4,
+    steps: 3,
     says: &[Say::Answer, LOOK, PUT, PAY],
     fates: &[Fate::Done, Fate::LostAfter],
-    crashes: 1,
     ..PLAIN
 };
 
@@ -206,7 +203,7 @@ const PEOPLE: Scenario = Scenario {
     name: "people",
     landmarks: &[Landmark::Committed, Landmark::Halted, Landmark::Paused, Landmark::Reopened],
     steps: 3,
-    says: &[Say::Answer, PUT, PAY, WIPE],
+    says: &[Say::Answer, PUT, PAY],
     fates: &[Fate::Done, Fate::LostAfter],
     tests: &[Test::Pass, Test::Fail],
     repairs: 0,
