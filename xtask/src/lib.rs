@@ -18,6 +18,7 @@ pub mod mcp;
 pub mod metadata;
 pub mod mutants;
 pub mod offence;
+pub mod prove;
 pub mod sim;
 pub mod source;
 pub mod tidy;

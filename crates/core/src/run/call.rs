@@ -538,6 +538,7 @@ fn due_next(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
     let mut write = None;
     for (action, turn) in startable(run, thread) {
         match turn {
+            Turn::First if waits_for_money(run, action) => {}
             Turn::First if write.is_none() && writes(run, thread, action) => write = Some(action),
             Turn::Retry { not_before } if !waits_for_money(run, action) => {
                 effects.push(Effect::WakeAt { at: not_before });

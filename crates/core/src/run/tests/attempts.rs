@@ -305,3 +305,24 @@ fn a_call_that_money_does_not_allow_halts_the_run() {
         ",
     );
 }
+
+#[test]
+fn a_write_that_waits_for_money_is_not_looked_at_before() {
+    let costs = Invocation { cost_micros: Some(15_000), ..Invocation::default() };
+    check(
+        &task().plan("a; b").invocation("write", costs).limits(|limits| limits.micros = 20_000),
+        "
+        > reply 1 write(f)
+        heard 1: tool use
+        ? due
+        model 2
+        > reply 2: b is done
+        heard 2: end
+        done b
+        ? due
+        prepare a1.0
+        > prepared a1.0
+        start a1.0 write [looked-at]
+        ",
+    );
+}
