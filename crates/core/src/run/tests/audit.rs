@@ -30,6 +30,7 @@ pub(super) struct Audit {
 
 impl Audit {
     /// Looks at one event and the state it led to.
+    #[expect(clippy::too_many_lines, reason = "an exhaustive match: one arm for each event")]
     pub(super) fn see(&mut self, event: &Event, run: &Run) {
         match event {
             Event::StepStarted { .. } => within_limits(run),
