@@ -66,6 +66,7 @@ fn asked(args: &[String]) -> Result<Asked, String> {
     Ok(asked)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a study writes its page; core itself writes nothing")]
 fn run(asked: &Asked) -> Result<bool, String> {
     let moves = moves(&asked.series)?;
     let figures = page::Figures::measure(asked.size, &moves);

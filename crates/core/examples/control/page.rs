@@ -8,8 +8,8 @@ use crate::study::{self, Comparison, Floor, Forecast, Size};
 const SAVING_LEAST: f64 = 0.2;
 /// By how much a floor may differ from simulation, at so many runs and more.
 const FLOOR_OFF_MOST: f64 = 0.05;
-/// How much more it may cost elsewhere: the one gentle round it takes to find out that
-/// gentleness is worth nothing there, of the eight or so that trying again takes.
+/// How much more it may cost elsewhere before the study fails. The aim is nothing; one
+/// plant misses it, and this was set after measuring that (12 %), to keep it from growing.
 const FOREIGN_MOST: f64 = 0.15;
 /// Worst cells that are shown.
 const SHOWN: usize = 8;
@@ -153,7 +153,10 @@ impl Figures {
         if rows.is_empty() {
             "\nOn none of them does it cost more than trying again.\n".into()
         } else {
-            format!("\nIt costs more than trying again on {}.\n", rows.join(", "))
+            format!(
+                "\nIt costs more than trying again on {}. The aim was no more anywhere: missed there.\n",
+                rows.join(", ")
+            )
         }
     }
 }
@@ -198,7 +201,8 @@ read, by an exact Jury test on the closed loop.
 
 A round that brings less than half of what was believed of it ends gentleness: from then on every repair of the run is a full one. That rule is
 not of the textbook. It is there because of the plant below that redraws the share it is asked for, where the law alone loses to trying again:
-the default falls back to what wins there as soon as it shows.
+the default falls back to what wins there as soon as it shows. It is the third rule tried (none; after a round without progress; this one), and
+was chosen on these plants with this seed: what it is worth on others is not measured.
 
 Everything here is simulated; no model was asked. It says what the law does when repairs behave like the plants named, not how models behave.
 {runs} runs of each floor, a tenth of that of each cell; seed {seed}. `cargo xtask control` makes this page anew.
@@ -244,6 +248,6 @@ plant beforehand; whoever does writes `least = 1.0`, and gets *fixed 1*.
 ## In a run
 
 `[control]` of a task sets it (`docs/tasks.md`). By default a run takes the intensity as advice to the repair (minimal edit, section rewrite,
-full regeneration) and goes on until its limits end it, as it would without; with `act = \"obey\"` it asks a person, or fails with the reason, when the
+full regeneration) and goes on until its limits end it, as it would without; with `act = \"obey\"` it halts for a person when the
 controller escalates. Every word of the controller is an event with all it rests on; `bowline show` draws the curve.
 ";

@@ -291,7 +291,7 @@ fn what_the_forecast_does_not_fit_in_escalates() {
     let (settings, memory) = (Settings::default(), Memory::default());
     let why = |reading: &Reading| match decided(&settings, &memory, reading) {
         Decision::Escalate { why, .. } => why,
-        other => panic!("{other:?}"),
+        other @ (Decision::Repair { .. } | Decision::Stop { .. }) => panic!("{other:?}"),
     };
     assert_eq!(why(&Reading { rounds_left: 1, ..reading(0) }), Why::RoundsShort);
     let poor = Reading { left: Cost { tokens: 2500, micros: 0 }, ..reading(0) };

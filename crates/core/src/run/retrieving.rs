@@ -22,7 +22,7 @@ pub(super) fn evidence_read(
     draft: &mut Draft,
     found: &Result<Vec<Evidence>, EvidenceGap>,
 ) -> Result<(), Refused> {
-    let again = draft.run.mending.rereading;
+    let again = draft.run.mending.rereading && matches!(draft.run.phase, Phase::Repairing { .. });
     if (draft.run.phase != Phase::Retrieving && !again) || draft.run.stopping.is_some() {
         return Err(Refused::NotExpected);
     }

@@ -101,10 +101,9 @@ pub(super) fn read(top: &Table<'_>) -> (Planning, Option<Plan>) {
 /// One plan at most, and nothing that would have no effect.
 fn suit(top: &Table<'_>, by: Planner, start: Option<&Field<'_>>, replans: Option<&Field<'_>>) {
     let (plan, methods) = (top.get("plan"), top.get("method"));
-    match (start, &plan) {
-        (Some(start), Some(_)) => start
-            .wrong("the task brings its plan, and methods would make another", "leave `start` or `plan` out"),
-        (Some(_) | None, _) => {}
+    if let (Some(start), Some(_)) = (start, &plan) {
+        start
+            .wrong("the task brings its plan, and methods would make another", "leave `start` or `plan` out");
     }
     match (start, &methods) {
         (Some(start), None) => start.wrong("there are no methods to start with", "add `[[method]]`"),

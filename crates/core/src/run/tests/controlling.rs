@@ -95,3 +95,28 @@ fn what_repairs_have_cost_is_what_the_next_ones_are_foreseen_to() {
     let driver = check(&task().check("tests").limits(|limits| limits.repairs = 9), &story);
     assert_eq!(driver.run.mending.units, Ppm(1_770_000));
 }
+
+#[test]
+fn people_see_the_quality_round_by_round() {
+    let story = [
+        ACTED,
+        &failed(1, "repair 0.770"),
+        &repaired(1, "one two three four five six seven"),
+        "> check 2.0 pass
+        checked 2 tests: passed
+        verified 2: passed
+        ",
+    ];
+    let driver = check(&task().check("tests").limits(|limits| limits.repairs = 9), &story.concat());
+    let curve = crate::view::quality_curve(driver.events());
+    assert_eq!(
+        curve,
+        [
+            "round  1  0.500  ##########..........  section rewrite",
+            "round  2  1.000  ####################  passed"
+        ]
+    );
+    let series = crate::view::quality_series(driver.events());
+    assert_eq!(series, [(Ppm(500_000), Ppm(770_000)), (Ppm::ONE, Ppm::ZERO)]);
+    assert_eq!(crate::view::quality_curve(driver.events().take(5)), Vec::<String>::new());
+}

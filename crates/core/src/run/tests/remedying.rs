@@ -60,16 +60,17 @@ fn evidence_is_read_again_before_the_repair_that_needs_it() {
         evidence a
         ? waits
         nothing
-        > evidence a=new
+        > evidence a=fresh
         retrieved a
         repair 5
         begin repair-5
         ask 11 for repair-5
         ";
-    let story = format!("> evidence a=old\nretrieved a\nbegin main\nask 1 for main\n{}", story.trim_start());
+    let story =
+        format!("> evidence a=stale\nretrieved a\nbegin main\nask 1 for main\n{}", story.trim_start());
     let driver = check(&setup().evidence(&["a"]), &story);
     let opening = format!("{:?}", driver.run.threads.values().last().unwrap().messages);
-    assert!(!driver.run.mending.rereading && opening.contains("new") && !opening.contains("old"));
+    assert!(!driver.run.mending.rereading && opening.contains("fresh") && !opening.contains("stale"));
 }
 
 #[test]
@@ -81,7 +82,8 @@ fn evidence_that_is_gone_does_not_end_the_repair() {
         begin repair-5
         ask 11 for repair-5
         ";
-    let story = format!("> evidence a=old\nretrieved a\nbegin main\nask 1 for main\n{}", story.trim_start());
+    let story =
+        format!("> evidence a=stale\nretrieved a\nbegin main\nask 1 for main\n{}", story.trim_start());
     check(&setup().evidence(&["a"]), &story);
 }
 

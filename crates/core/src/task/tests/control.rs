@@ -46,8 +46,8 @@ fn what_lies_outside_its_bounds_is_refused() {
     check(
         &with(json!({ "control": { "gate": 1.5, "damping": 0.1, "gain": 0.0 } })),
         "control.gain: no repair would ever mend anything; write a number above 0, to 1
-        control.damping: 0.100 is not from 0.200 to 0.500; write a number from 0.2 to 0.5
-        control.gate: 1.5 is above 1; write a number from 0 to 1 with at most 6 decimals",
+        control.gate: 1.5 is above 1; write a number from 0 to 1 with at most 6 decimals
+        control.damping: 0.100 is not from 0.200 to 0.500; write a number from 0.2 to 0.5",
     );
     check(
         &with(json!({ "control": { "least": 0.8, "most": 0.4 } })),
