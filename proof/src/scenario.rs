@@ -192,7 +192,7 @@ const PARALLEL: Scenario = Scenario {
     name: "parallel",
     landmarks: &[Landmark::Committed, Landmark::Doubted, Landmark::Together],
     subtasks: &["a", "b"],
-    steps: 3,
+    steps: 4,
     says: &[Say::Answer, LOOK, PUT, PAY],
     fates: &[Fate::Done, Fate::LostAfter],
     ..PLAIN
