@@ -32,7 +32,7 @@ pub struct Figures {
     pub states: usize,
     /// Moves made, those to known states included.
     pub moves: usize,
-    /// The longest way.
+    /// The deepest way taken; joining ways may make a longer one.
     pub depth: usize,
     /// How long it took.
     pub took: Duration,

@@ -157,7 +157,7 @@ const PROBES: Scenario = Scenario {
     ..PLAIN
 };
 
-/// Calls that need a yes, and the output too; late, wrong and repeated answers.
+/// Calls that need a yes, and the output too; a late yes, and one to other bytes.
 pub(crate) const CONSENT: Scenario = Scenario {
     name: "consent",
     landmarks: &[Landmark::Committed, Landmark::Failed, Landmark::Halted, Landmark::Doubted],
@@ -192,7 +192,7 @@ const PARALLEL: Scenario = Scenario {
     name: "parallel",
     landmarks: &[Landmark::Committed, Landmark::Doubted, Landmark::Together],
     subtasks: &["a", "b"],
-    steps: 3,
+    steps: 4,
     says: &[Say::Answer, LOOK, PUT, PAY],
     fates: &[Fate::Done, Fate::LostAfter],
     ..PLAIN
