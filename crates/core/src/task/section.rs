@@ -74,7 +74,9 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 22] = [
+    /// Where a key may belong. Methods share their words with other tables, so nobody is
+    /// sent there.
+    const ALL: [Self; 20] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -88,8 +90,6 @@ impl Section {
         Self::Branch,
         Self::When,
         Self::Planning,
-        Self::Method,
-        Self::Step,
         Self::Manifest,
         Self::Capabilities,
         Self::Gates,
