@@ -30,7 +30,9 @@ pub fn schema() -> Value {
         parts.insert(name(level), choice(level - 1));
     }
     let mut whole = strict(&json!({ "plan": nodes(MODEL_DEPTH_MAX) }));
-    whole["$defs"] = Value::Object(parts);
+    if let Value::Object(whole) = &mut whole {
+        whole.insert("$defs".into(), Value::Object(parts));
+    }
     whole
 }
 
