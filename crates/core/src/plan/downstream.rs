@@ -1,13 +1,15 @@
 //! How much waits behind each node, counted exactly.
 //!
-//! Sub-tasks are looked at 256 at a time: one sweep from the last node to the first
-//! carries, for each node, which of those 256 lie behind it. A plan of 10,000 nodes
-//! takes forty sweeps over its edges.
+//! Sub-tasks are looked at 1,024 at a time: one sweep from the last node to the first
+//! carries, for each node, which of those lie behind it. A plan of 10,000 nodes
+//! takes ten sweeps over its edges.
 
 use super::index::{Index, at};
 
-const WORDS: usize = 4;
+const WORDS: usize = 16;
 const BITS: u32 = 64;
+/// Sub-tasks looked at in one sweep.
+const SWEEP: u32 = 1024;
 
 type Lane = [u64; WORDS];
 
@@ -18,7 +20,7 @@ pub(super) fn counts(index: &Index) -> Vec<u32> {
     let mut counts = vec![0; at(len)];
     let mut start = 0;
     while start < len {
-        let end = start.saturating_add(BITS * 4).min(len);
+        let end = start.saturating_add(SWEEP).min(len);
         Sweep { index, start, reach: vec![[0; WORDS]; at(end)], over: vec![[0; WORDS]; at(end)] }
             .run(end, &mut counts);
         start = end;

@@ -187,8 +187,8 @@ mod tests {
                 "method[0].cost: -1 is below 0; write a whole number from 0 to 1000000000",
                 "method[0].step[0].goal: `goal` is for sub-tasks; this step is a task that methods do; take it or `task` out",
                 "method[1].task: `task` is missing; say which task it is for, as in task = \"fetch\"",
-                "method[1].step[0].with: `with` is for steps that are tasks; write the goal as it is, or give the step a `task`",
                 "method[1].ordering: \"random\" is none of \"total\" or \"partial\"; write \"total\" or \"partial\"",
+                "method[1].step[0].with: `with` is for steps that are tasks; write the goal as it is, or give the step a `task`",
                 "method[2].step: `step` is missing; say what is done, in `[[method.step]]`",
             ],
         );

@@ -76,7 +76,9 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 23] = [
+    /// Where a key may belong. Methods share their words with other tables, so nobody is
+    /// sent there.
+    const ALL: [Self; 21] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -90,8 +92,6 @@ impl Section {
         Self::Branch,
         Self::When,
         Self::Planning,
-        Self::Method,
-        Self::Step,
         Self::Control,
         Self::Manifest,
         Self::Capabilities,

@@ -245,7 +245,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, limits, guard, control, class",
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -261,7 +261,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, limits, guard, control, class
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 

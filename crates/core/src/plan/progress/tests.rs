@@ -68,6 +68,16 @@ fn what_waits_behind_a_node_is_counted_through_choices() {
 }
 
 #[test]
+fn what_waits_behind_a_node_is_counted_in_long_plans_too() {
+    let name = |place: u32| format!("n{place}");
+    let node = |place: u32| json!({ "id": name(place), "goal": "", "after": place.checked_sub(1).map(name).into_iter().collect::<Vec<_>>() });
+    let plan = plan((0..3_000).map(node).collect());
+    for place in [0, 1, 1_023, 1_024, 1_975, 1_976, 2_999] {
+        assert_eq!(plan.downstream(&id(&name(place))), 2_999 - place);
+    }
+}
+
+#[test]
 fn a_choice_falls_back_from_branch_to_branch_and_then_to_the_choice_around_it() {
     let plan = plan(json!([
         { "id": "outer", "branches": [
