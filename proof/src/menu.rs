@@ -15,6 +15,8 @@ const ARGS: &str = "{\"to\":\"x\"}";
 pub enum Say {
     /// Gives its answer.
     Answer,
+    /// Says that it cannot be done this way.
+    GiveUp,
     /// Calls these tools.
     Call(&'static [&'static str]),
     /// Is cut in the middle of a call.
@@ -107,7 +109,7 @@ pub(crate) fn trouble(say: Say) -> Option<StepTrouble> {
     match say {
         Say::Away => Some(StepTrouble::Transient),
         Say::Gone => Some(StepTrouble::Permanent),
-        Say::Answer | Say::Call(_) | Say::Cut | Say::Refuse | Say::Diagnose => None,
+        Say::Answer | Say::GiveUp | Say::Call(_) | Say::Cut | Say::Refuse | Say::Diagnose => None,
     }
 }
 
@@ -115,6 +117,7 @@ pub(crate) fn trouble(say: Say) -> Option<StepTrouble> {
 pub(crate) fn reply(run: &Run, step: u32, say: Say) -> Reply {
     let (stop, words, tools): (Stop, &str, &[&str]) = match say {
         Say::Answer | Say::Away | Say::Gone => (Stop::End, "done", &[]),
+        Say::GiveUp => (Stop::End, "CANNOT: no", &[]),
         Say::Diagnose => (Stop::End, "{\"summary\":\"off\",\"defects\":[]}", &[]),
         Say::Call(tools) => (Stop::ToolUse, "", tools),
         Say::Cut => (Stop::Truncated, "half", &["pay"]),

@@ -36,6 +36,8 @@ pub enum Move {
     Probe(ActionId, Finding),
     /// A check comes back.
     Check(u32, usize, Test),
+    /// A condition is looked at.
+    Weigh(u32, bool),
     /// An undo comes back; false: somebody else changed the file.
     Restore(ActionId, bool),
     /// The result is stored.
@@ -118,6 +120,8 @@ fn outcomes(model: &Model, world: &World, effect: &Effect, moves: &mut Vec<Move>
         Effect::CallModel { step, purpose: Purpose::Critique(_), .. } => {
             moves.extend([Say::Diagnose, Say::Answer].map(|say| Move::Model(*step, say)));
         }
+        // No scenario has a plan of the model's.
+        Effect::CallModel { purpose: Purpose::Plan(_), .. } => {}
         Effect::PrepareCall { action, .. } if world.worker == Worker::Working => {
             moves.extend([Move::Prepare(*action, true), Move::Prepare(*action, false)]);
         }
@@ -142,6 +146,9 @@ fn outcomes(model: &Model, world: &World, effect: &Effect, moves: &mut Vec<Move>
         }
         Effect::RunCheck { round, index, .. } => {
             moves.extend(scenario.tests.iter().map(|test| Move::Check(*round, *index, *test)));
+        }
+        Effect::Weigh { serial, .. } => {
+            moves.extend([Move::Weigh(*serial, true), Move::Weigh(*serial, false)]);
         }
         Effect::Restore { action, .. } => {
             moves.extend([Move::Restore(*action, true), Move::Restore(*action, false)]);

@@ -71,6 +71,10 @@ pub enum Landmark {
     TimeUp,
     /// Two calls out at once.
     Together,
+    /// A committed run that fell back on another way.
+    FellBack,
+    /// A condition that was looked at.
+    Chosen,
 }
 
 macro_rules! named {
@@ -122,7 +126,7 @@ named!(
     is_reached,
     [
         Committed, Failed, Halted, Doubted, Repeated, Late, PutBack, Repaired, Paused, Reopened, Broke,
-        TimeUp, Together,
+        TimeUp, Together, FellBack, Chosen,
     ]
 );
 
@@ -147,6 +151,8 @@ fn is_reached(landmark: Landmark, world: &World) -> bool {
         Landmark::Broke => ran_out(ending) == Some(&Limit::Money),
         Landmark::TimeUp => ran_out(ending) == Some(&Limit::ActiveTime),
         Landmark::Together => out(world).count() > 1,
+        Landmark::FellBack => is_committed && !world.run.lessons.is_empty(),
+        Landmark::Chosen => world.run.weighed > 0,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// Sub-tasks, all at once.
     pub subtasks: &'static [&'static str],
+    /// Instead of these: two ways to one end, and a condition.
+    pub ways: bool,
     /// Model calls.
     pub steps: u32,
     /// Tool calls.
@@ -81,6 +83,7 @@ const WRITE: Say = Say::Call(&["write"]);
 const PLAIN: Scenario = Scenario {
     name: "",
     subtasks: &[],
+    ways: false,
     steps: 2,
     calls: 2,
     repairs: 1,
@@ -109,6 +112,7 @@ pub const SCENARIOS: &[(Bounds, Scenario)] = &[
     (Bounds::Small, Scenario { steps: 2, meddles: 1, ..PEOPLE }),
     (Bounds::Small, MONEY),
     (Bounds::Small, TIME),
+    (Bounds::Small, Scenario { steps: 4, calls: 1, fates: &[Fate::Done, Fate::LostAfter], ..WAYS }),
     (Bounds::Full, Scenario { crashes: 2, did_nots: 2, ..EFFECTS }),
     (Bounds::Full, PROBES),
     (Bounds::Full, CONSENT),
@@ -117,6 +121,7 @@ pub const SCENARIOS: &[(Bounds, Scenario)] = &[
     (Bounds::Full, PEOPLE),
     (Bounds::Full, Scenario { steps: 4, calls: 3, crashes: 2, ..MONEY }),
     (Bounds::Full, Scenario { steps: 4, crashes: 2, ..TIME }),
+    (Bounds::Full, WAYS),
 ];
 
 /// Every outcome of every kind of tool, with deaths in between.
@@ -233,5 +238,17 @@ const TIME: Scenario = Scenario {
     active_ms: Some(900),
     says: &[Say::Answer, PUT, Say::Away],
     fates: &[Fate::Done, Fate::Trouble],
+    ..PLAIN
+};
+
+/// A way that fails while its other half has something out, the next way, a condition.
+const WAYS: Scenario = Scenario {
+    name: "ways",
+    landmarks: &[Landmark::Committed, Landmark::FellBack, Landmark::Chosen, Landmark::Doubted],
+    subtasks: &["a", "b", "c", "d"],
+    ways: true,
+    steps: 5,
+    says: &[Say::Answer, Say::GiveUp, PAY],
+    fates: &[Fate::Done, Fate::LostAfter],
     ..PLAIN
 };

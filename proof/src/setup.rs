@@ -3,7 +3,7 @@
 use bowline_core::budget::{Limits, Price, UNLIMITED};
 use bowline_core::event::Event;
 use bowline_core::id::{SubtaskId, ToolName};
-use bowline_core::plan::{Plan, Subtask};
+use bowline_core::plan::{Node, Plan, Subtask};
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{Check, CheckHow};
 use bowline_core::task::{OnFailure, Submission, Task, Workspace, WorkspaceMode};
@@ -38,6 +38,7 @@ pub(crate) fn submitted(scenario: &Scenario) -> Option<Event> {
         price: Price { input: 1_000_000, output: 1_000_000, ..Price::default() },
         fingerprint: Digest::ZERO,
         parent: None,
+        learned: None,
     })))
 }
 
@@ -45,7 +46,7 @@ fn is_used(scenario: &Scenario, tool: &str) -> bool {
     scenario.says.iter().any(|say| match say {
         Say::Call(tools) => tools.contains(&tool),
         Say::Cut | Say::Refuse => tool == "pay",
-        Say::Answer | Say::Away | Say::Gone | Say::Diagnose => false,
+        Say::Answer | Say::GiveUp | Say::Away | Say::Gone | Say::Diagnose => false,
     })
 }
 
@@ -79,6 +80,9 @@ fn task(scenario: &Scenario) -> Option<Task> {
         instructions: None,
         evidence: Vec::new(),
         plan: plan(scenario)?,
+        planning: Default::default(),
+        control: Default::default(),
+        class: None,
         checks: scenario.tests.first().map(check).into_iter().collect(),
         review: scenario.review,
         on_failure: OnFailure::Rollback,
@@ -98,11 +102,25 @@ fn plan(scenario: &Scenario) -> Option<Option<Plan>> {
     if scenario.subtasks.is_empty() {
         return Some(None);
     }
-    let subtask = |id: &&str| {
-        Some(Subtask { id: SubtaskId::parse(id).ok()?, goal: format!("part {id}"), after: Vec::new() })
-    };
-    let subtasks: Option<Vec<Subtask>> = scenario.subtasks.iter().map(subtask).collect();
+    if scenario.ways {
+        return ways().map(Some);
+    }
+    let subtask = |id: &&str| Some(Subtask::new(SubtaskId::parse(id).ok()?, format!("part {id}")).into());
+    let subtasks: Option<Vec<Node>> = scenario.subtasks.iter().map(subtask).collect();
     Plan::new(subtasks?).ok().map(Some)
+}
+
+/// Two ways, the first in two parts; then something, if a condition holds.
+fn ways() -> Option<Plan> {
+    serde_json::from_value(serde_json::json!([
+        { "id": "get", "branches": [
+            { "nodes": [{ "id": "a", "goal": "one half" }, { "id": "b", "goal": "other half" }] },
+            { "nodes": [{ "id": "c", "goal": "otherwise" }] },
+        ] },
+        { "id": "go", "rule": { "when": { "of": "get", "test": { "is": "done" } } },
+          "branches": [{ "nodes": [{ "id": "d", "goal": "go on" }] }] },
+    ]))
+    .ok()
 }
 
 fn limits(scenario: &Scenario) -> Limits {

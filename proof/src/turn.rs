@@ -65,6 +65,7 @@ impl Turn<'_> {
             Move::Land(action, attempt) => self.land(action, attempt),
             Move::Probe(action, finding) => self.probed(action, finding),
             Move::Check(round, index, test) => self.checked((round, index), test),
+            Move::Weigh(serial, holds) => self.answer(What::Weighed { serial, holds }),
             Move::Restore(action, works) => {
                 let outcome = if works { RestoreOutcome::Restored } else { RestoreOutcome::ChangedSince };
                 self.answer(What::Restored { action, outcome });
@@ -412,6 +413,14 @@ impl Turn<'_> {
 
 fn returned(action: ActionId, attempt: u32, how: Returned) -> What {
     let output = Payload::inline("out");
-    let result = CallResult { how, output, full: None, duration_ms: 0, trace: None, suspicions: Vec::new() };
+    let result = CallResult {
+        how,
+        output,
+        full: None,
+        duration_ms: 0,
+        trace: None,
+        suspicions: Vec::new(),
+        spent: None,
+    };
     What::CallReturned { action, attempt, result }
 }
