@@ -65,9 +65,7 @@ pub fn line(event: &Event) -> String {
         }
         Event::CallBlocked { action, why, .. } => blocked_line(*action, why),
         Event::StrategySwitched { subtask, why } => switched_line(subtask, why),
-        Event::RoundRepeated { round, back } => control::repeated_line(*round, *back),
-        Event::Controlled(said) => control::controlled_line(said),
-        Event::Remedied(tried) => control::remedied_line(tried),
+        Event::RoundRepeated { .. } | Event::Controlled(_) | Event::Remedied(_) => control::line(event),
         Event::ApprovalRequested { subject, binds, why, .. } => {
             format!("{subject}: waits for a person (content {}){}", binds.short(), concerns(why))
         }

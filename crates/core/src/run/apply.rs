@@ -1,8 +1,6 @@
 //! `apply`: folds one event into the state. The only code that changes a run,
 //! live and in recovery alike. It decides nothing and refuses nothing.
 
-use std::sync::Arc;
-
 use super::state::{
     Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
     Summary, Thread, ThreadState, Verification, Warned,
@@ -11,12 +9,11 @@ use super::{aside, call, critiquing, planning, prompt, thread};
 use crate::budget::{Cost, Limit};
 use crate::event::{
     Ask, CallTrouble, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement,
-    StepTrouble, Subject, SubtaskFailure, SubtaskOutput, Verdict, WayOn,
+    StepTrouble, Subject, SubtaskOutput, Verdict,
 };
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::{Call, Content, Message, Payload, Stop};
-use crate::plan::{Plan, Progress};
 use crate::quality::CheckResult;
 use crate::tool::FileImage;
 use crate::untrusted::Mark;
@@ -39,24 +36,18 @@ impl Run {
                 self.unable = None;
             }
             Event::NotTakenUp { why, .. } => self.unable = Some(why.as_str().into()),
-            Event::Planned { plan, .. } => {
-                self.plan_made(plan, Progress::begin(plan));
-                self.phase = Phase::Decomposing;
-            }
-            Event::Replanned { instead_of, plan, .. } => {
-                let carried = self.plan.as_ref().map(|old| self.progress.carried(old, plan));
-                self.plan_made(plan, carried.unwrap_or_else(|| Progress::begin(plan)));
-                self.replanning.retain(|failed| failed != instead_of);
-            }
+            Event::Planned { .. }
+            | Event::Replanned { .. }
+            | Event::SubtaskStarted { .. }
+            | Event::SubtaskFinished { .. }
+            | Event::BranchChosen { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::SubtaskDropped { .. } => self.plan_moved(event),
             Event::Decomposed { .. } => self.phase = Phase::Retrieving,
             Event::Retrieved { evidence, .. } if self.mending.rereading => self.reread(evidence),
             Event::Retrieved { evidence, .. } => {
                 self.evidence = evidence.clone().into();
                 self.phase = Phase::Acting;
-            }
-            Event::SubtaskStarted { subtask, opening } => {
-                self.threads.insert(subtask.clone(), Thread::open(opening, &self.task.guard));
-                self.advance(|progress, plan| progress.started(plan, subtask));
             }
             Event::StepStarted { step, purpose, reserved, notice, last, .. } => {
                 let open = OpenStep { step: *step, reserved: *reserved, last: last.clone() };
@@ -89,18 +80,6 @@ impl Run {
             }
             Event::CallInDoubt { action, why, ask } => self.call_in_doubt(*action, *why, *ask),
             Event::CallSettled { action, settlement, .. } => self.call_settled(*action, settlement),
-            Event::SubtaskFinished { subtask, output } => {
-                if let Some(thread) = self.threads.get_mut(subtask) {
-                    thread.state = ThreadState::Done(output.clone());
-                }
-                self.advance(|progress, plan| progress.finished(plan, subtask));
-            }
-            Event::BranchChosen { choice, branch, .. } => {
-                self.weighed += 1;
-                self.advance(|progress, plan| progress.choose(plan, choice, *branch));
-            }
-            Event::SubtaskFailed { subtask, why, then } => self.subtask_failed(subtask, why, then),
-            Event::SubtaskDropped { subtask } => drop(self.threads.remove(subtask)),
             Event::Acted { outputs, .. } => self.acted(outputs),
             Event::Checked { result, .. } => self.checked(result),
             Event::Verified { finding, round, .. } => self.verified(*finding, *round),
@@ -225,34 +204,6 @@ impl Run {
                 Some(until) => ThreadState::BackingOff { until },
                 None => ThreadState::Ready,
             };
-        }
-    }
-
-    /// A plan was made, or changed: the conversation that made it is over.
-    fn plan_made(&mut self, plan: &Plan, progress: Progress) {
-        if let Some(id) = planning::thread_id(self) {
-            self.threads.remove(&id);
-        }
-        self.plans += 1;
-        self.progress = progress;
-        self.plan = Some(Arc::new(plan.clone()));
-    }
-
-    fn advance(&mut self, how: impl FnOnce(&mut Progress, &Plan)) {
-        if let Some(plan) = &self.plan {
-            how(&mut self.progress, plan);
-        }
-    }
-
-    fn subtask_failed(&mut self, subtask: &SubtaskId, why: &SubtaskFailure, then: &WayOn) {
-        self.advance(|progress, plan| drop(progress.failed(plan, subtask)));
-        let lesson = format!("{subtask}: {}", crate::view::subtask_failure(why)).into_boxed_str();
-        match then {
-            WayOn::FallsBack { choice, .. } => drop(self.lessons.insert(choice.clone(), lesson)),
-            WayOn::PlansAnew => {
-                self.lessons.insert(subtask.clone(), lesson);
-                self.replanning.push(subtask.clone());
-            }
         }
     }
 

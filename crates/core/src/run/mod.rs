@@ -30,6 +30,7 @@ mod due;
 mod ending;
 mod falling_back;
 mod limit;
+mod planned;
 mod planning;
 mod prompt;
 mod remedying;

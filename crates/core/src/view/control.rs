@@ -3,8 +3,20 @@
 use crate::control::{Decision, Ppm, Strategy};
 use crate::event::{Controlled, Event, Remedied, Remedy};
 
+/// One line about rounds of repair: what the controller said, what was tried.
+pub(super) fn line(event: &Event) -> String {
+    if let Event::RoundRepeated { round, back } = event {
+        return repeated_line(*round, *back);
+    }
+    if let Event::Remedied(tried) = event {
+        return remedied_line(tried);
+    }
+    let Event::Controlled(said) = event else { return String::new() };
+    controlled_line(said)
+}
+
 /// What the controller said.
-pub(super) fn controlled_line(said: &Controlled) -> String {
+fn controlled_line(said: &Controlled) -> String {
     let judgement = &said.judgement;
     let quality = judgement.quality.lowest().unwrap_or_default();
     let word = match judgement.decision {
@@ -21,7 +33,7 @@ fn manner(intensity: Ppm) -> String {
 }
 
 /// What is tried against rounds that look alike.
-pub(super) fn remedied_line(tried: &Remedied) -> String {
+fn remedied_line(tried: &Remedied) -> String {
     let remedy = match tried.remedy {
         Remedy::SwitchStrategy { from, to } => format!("{} instead of {}", to.words(), from.words()),
         Remedy::Perturb { vary } => format!("asked in other words, variation {vary}"),
@@ -31,7 +43,7 @@ pub(super) fn remedied_line(tried: &Remedied) -> String {
     format!("remedy: {remedy}; {}", tried.why)
 }
 
-pub(super) fn repeated_line(round: u32, back: u32) -> String {
+fn repeated_line(round: u32, back: u32) -> String {
     format!("round {round}: output and diagnosis are nearly those of {back} rounds before")
 }
 

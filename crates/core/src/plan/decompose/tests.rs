@@ -1,3 +1,5 @@
+//! Methods become plans.
+
 use std::collections::BTreeMap;
 
 use super::*;

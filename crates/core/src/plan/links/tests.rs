@@ -1,3 +1,5 @@
+//! Who makes what for whom, and the order that keeps it.
+
 use super::*;
 use crate::plan::made::{Dice, any_plan, choice, facts, id, node, plan, unmet_on, walk};
 

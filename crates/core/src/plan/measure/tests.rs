@@ -1,3 +1,5 @@
+//! Critical path, slack, and orders.
+
 use super::*;
 use crate::plan::Plan;
 use crate::plan::made::{Dice, any_plan, choice, node, plan, walk};

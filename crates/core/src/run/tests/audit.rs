@@ -58,21 +58,8 @@ impl Audit {
                     self.cleared.insert(*action);
                 }
             },
-            Event::CallTroubled { action, attempt, why, retry_at, .. } => {
-                let (_, last) = self.started.get(action).expect("only what was started meets trouble");
-                assert_eq!(attempt, last, "trouble is that of the attempt that is out");
-                self.troubled.insert(*action, *retry_at);
-                let spec = run.tools.iter().find(|spec| run.breakers.contains_key(&spec.name));
-                let counts = *why != CallTrouble::Lost;
-                assert!(spec.is_some() || !counts, "every attempt feeds its breaker");
-            }
-            Event::BreakerOpened { tool, until, .. } => {
-                assert!(*until > run.now, "a breaker stays open for a while");
-                self.open.insert(tool.clone(), *until);
-            }
-            Event::BreakerClosed { tool } => {
-                assert!(self.open.remove(tool).is_some(), "only an open breaker closes");
-            }
+            Event::CallTroubled { .. } => self.trouble(event, run),
+            Event::BreakerOpened { .. } | Event::BreakerClosed { .. } => self.breaker(event, run),
             Event::Restored { action, .. } => {
                 assert!(!self.restored.contains(action), "{action} is undone once");
                 self.restored.push(*action);
@@ -114,6 +101,26 @@ impl Audit {
             | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. }
             | Event::Ended { .. } => {}
+        }
+    }
+
+    fn trouble(&mut self, event: &Event, run: &Run) {
+        let Event::CallTroubled { action, attempt, why, retry_at, .. } = event else { return };
+        let (_, last) = self.started.get(action).expect("only what was started meets trouble");
+        assert_eq!(attempt, last, "trouble is that of the attempt that is out");
+        self.troubled.insert(*action, *retry_at);
+        let spec = run.tools.iter().find(|spec| run.breakers.contains_key(&spec.name));
+        let counts = *why != CallTrouble::Lost;
+        assert!(spec.is_some() || !counts, "every attempt feeds its breaker");
+    }
+
+    fn breaker(&mut self, event: &Event, run: &Run) {
+        if let Event::BreakerOpened { tool, until, .. } = event {
+            assert!(*until > run.now, "a breaker stays open for a while");
+            self.open.insert(tool.clone(), *until);
+        }
+        if let Event::BreakerClosed { tool } = event {
+            assert!(self.open.remove(tool).is_some(), "only an open breaker closes");
         }
     }
 

@@ -5,7 +5,7 @@ use crate::control::Decision;
 use crate::effect::Effect;
 use crate::event::{
     Controlled, Ending, Event, Exhausted, FailReason, HaltReason, Purpose, Remedied, Remedy, RestoreOutcome,
-    Settlement, StopReason, Verdict, WayOn,
+    Settlement, StopReason, SubtaskOutput, Verdict, WayOn,
 };
 use crate::guard::loops::Finding as Looping;
 use crate::id::{ActionId, Millis, RunId, ToolName};
@@ -97,21 +97,11 @@ pub(super) fn event(event: &Event) -> String {
         Event::CallSettled { action, settlement, by } => settled(*action, settlement, by),
         Event::Noticed { subtask, .. } => format!("notice {subtask}"),
         Event::SubtaskFinished { subtask, .. } => format!("done {subtask}"),
-        Event::BranchChosen { choice, branch, .. } => {
-            format!("choose {choice}: {}", branch.map_or("nothing".into(), |branch| branch.to_string()))
-        }
-        Event::SubtaskFailed { subtask, why, then } => {
-            let then = match then {
-                WayOn::FallsBack { choice, from, to } => format!("{choice} {from} to {to}"),
-                WayOn::PlansAnew => "plan anew".into(),
-            };
-            format!("fail {subtask}: {}, {then}", crate::view::subtask_failure(why))
-        }
-        Event::SubtaskDropped { subtask } => format!("drop {subtask}"),
-        Event::Replanned { instead_of, plan, .. } => format!("{} for {instead_of}", planned(plan)),
-        Event::Acted { outputs, .. } => {
-            format!("acted {}", list(outputs.iter().map(|out| &out.subtask))).trim_end().into()
-        }
+        Event::BranchChosen { .. }
+        | Event::SubtaskFailed { .. }
+        | Event::SubtaskDropped { .. }
+        | Event::Replanned { .. } => moved(event),
+        Event::Acted { outputs, .. } => acted(outputs),
         Event::Checked { round, result } => {
             let outcome = match &result.outcome {
                 CheckOutcome::Passed => "passed",
@@ -132,15 +122,7 @@ pub(super) fn event(event: &Event) -> String {
         Event::Stopping { why: StopReason::Fail(why) } => format!("stopping: {}", failure(why)),
         Event::Stopping { why: StopReason::Halt(why) } => format!("stopping: {}", halt(why)),
         Event::RollbackStarted { why } => format!("rollback: {}", failure(why)),
-        Event::Restored { action, outcome } => {
-            let outcome = match outcome {
-                RestoreOutcome::Restored => "as before",
-                RestoreOutcome::AlreadyAsBefore => "was as before",
-                RestoreOutcome::ChangedSince => "changed since",
-                RestoreOutcome::Failed(_) => "failed",
-            };
-            format!("restored {action}: {outcome}")
-        }
+        Event::Restored { action, outcome } => restored(*action, outcome),
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, raised } => {
             let raised = raised.iter().map(|raise| format!(" {}={}", raise.limit.word(), raise.to));
@@ -150,6 +132,39 @@ pub(super) fn event(event: &Event) -> String {
         Event::SignalRefused { why, .. } => format!("not now: {why}"),
         Event::Ended { ending, .. } => end(ending),
     }
+}
+
+/// What became of a plan.
+fn moved(event: &Event) -> String {
+    if let Event::BranchChosen { choice, branch, .. } = event {
+        return format!("choose {choice}: {}", branch.map_or("nothing".into(), |branch| branch.to_string()));
+    }
+    if let Event::SubtaskFailed { subtask, why, then } = event {
+        let then = match then {
+            WayOn::FallsBack { choice, from, to } => format!("{choice} {from} to {to}"),
+            WayOn::PlansAnew => "plan anew".into(),
+        };
+        return format!("fail {subtask}: {}, {then}", crate::view::subtask_failure(why));
+    }
+    if let Event::SubtaskDropped { subtask } = event {
+        return format!("drop {subtask}");
+    }
+    let Event::Replanned { instead_of, plan, .. } = event else { panic!("{event:?}") };
+    format!("{} for {instead_of}", planned(plan))
+}
+
+fn acted(outputs: &[SubtaskOutput]) -> String {
+    format!("acted {}", list(outputs.iter().map(|output| &output.subtask))).trim_end().into()
+}
+
+fn restored(action: ActionId, outcome: &RestoreOutcome) -> String {
+    let outcome = match outcome {
+        RestoreOutcome::Restored => "as before",
+        RestoreOutcome::AlreadyAsBefore => "was as before",
+        RestoreOutcome::ChangedSince => "changed since",
+        RestoreOutcome::Failed(_) => "failed",
+    };
+    format!("restored {action}: {outcome}")
 }
 
 fn controlled(said: &Controlled) -> String {
