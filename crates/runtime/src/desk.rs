@@ -62,7 +62,7 @@ struct LastCheckpoint {
 }
 
 enum Next {
-    Arrived(Arrival),
+    Arrived(Box<Arrival>),
     Mail,
     Tick,
     Renew,
@@ -138,7 +138,7 @@ impl Desk {
                 return Ok(Stopped::Waiting(self.run.waits()));
             }
             match self.next().await? {
-                Next::Arrived(arrival) => self.arrived(arrival).await?,
+                Next::Arrived(arrival) => self.arrived(*arrival).await?,
                 Next::Mail => self.read_mail().await?,
                 Next::Tick => {
                     self.take_in(What::Tick.into(), &[]).await?;
@@ -202,8 +202,8 @@ impl Desk {
         }
         self.started.remove(&key);
         match arrival {
-            Some(arrival) => Ok(Next::Arrived(arrival?)),
-            None => Ok(Next::Arrived(broken_down(key).into())),
+            Some(arrival) => Ok(Next::Arrived(Box::new(arrival?))),
+            None => Ok(Next::Arrived(Box::new(broken_down(key).into()))),
         }
     }
 
@@ -284,7 +284,7 @@ impl Desk {
                 biased;
                 Some(done) = self.at_work.join_next_with_id() => {
                     if let Next::Arrived(arrival) = self.finished(done)? {
-                        self.take_in(arrival, &[]).await?;
+                        self.take_in(*arrival, &[]).await?;
                     }
                 }
                 () = &mut deadline => break,

@@ -440,12 +440,12 @@ fn whatever_the_interleaving_nobody_takes_more_than_all_above_allow_and_a_fold_g
 #[test]
 fn a_call_that_asks_a_model_is_a_step_of_the_tree_and_is_settled_when_it_is_over() {
     let action = ActionId { step: 1, index: 0 };
-    let asking = |attempt: u32| match called(tool("ask")) {
-        Event::CallStarted { action, tool, args, touch, repeat, key, image, micros, .. } => {
-            let reserved = Some(Cost { tokens: 100, micros: 10 });
-            Event::CallStarted { action, tool, args, touch, repeat, key, attempt, image, micros, reserved }
+    let asking = |number: u32| {
+        let mut call = called(tool("ask"));
+        if let Event::CallStarted { attempt, reserved, .. } = &mut call {
+            (*attempt, *reserved) = (number, Some(Cost { tokens: 100, micros: 10 }));
         }
-        other => other,
+        call
     };
     let trouble = |why| Event::CallTroubled {
         action,

@@ -11,10 +11,8 @@ use crate::tool::Repeat;
 
 /// What attempts at calls set aside, in order.
 fn reservations(driver: &Driver) -> Vec<Cost> {
-    let set_aside = |event: &Event| match event {
-        Event::CallStarted { reserved, .. } => *reserved,
-        _ => None,
-    };
+    let set_aside =
+        |event: &Event| if let Event::CallStarted { reserved, .. } = event { *reserved } else { None };
     driver.events().filter_map(set_aside).collect()
 }
 

@@ -57,14 +57,7 @@ impl Audit {
                     self.cleared.insert(*action);
                 }
             },
-            Event::CallTroubled { action, attempt, why, retry_at, .. } => {
-                let (_, last) = self.started.get(action).expect("only what was started meets trouble");
-                assert_eq!(attempt, last, "trouble is that of the attempt that is out");
-                self.troubled.insert(*action, *retry_at);
-                let spec = run.tools.iter().find(|spec| run.breakers.contains_key(&spec.name));
-                let counts = *why != CallTrouble::Lost;
-                assert!(spec.is_some() || !counts, "every attempt feeds its breaker");
-            }
+            Event::CallTroubled { .. } => self.troubled(event, run),
             Event::BreakerOpened { tool, until, .. } => {
                 assert!(*until > run.now, "a breaker stays open for a while");
                 self.open.insert(tool.clone(), *until);
@@ -106,6 +99,16 @@ impl Audit {
             | Event::SignalRefused { .. }
             | Event::Ended { .. } => {}
         }
+    }
+
+    fn troubled(&mut self, event: &Event, run: &Run) {
+        let Event::CallTroubled { action, attempt, why, retry_at, .. } = event else { return };
+        let (_, last) = self.started.get(action).expect("only what was started meets trouble");
+        assert_eq!(attempt, last, "trouble is that of the attempt that is out");
+        self.troubled.insert(*action, *retry_at);
+        let spec = run.tools.iter().find(|spec| run.breakers.contains_key(&spec.name));
+        let counts = *why != CallTrouble::Lost;
+        assert!(spec.is_some() || !counts, "every attempt feeds its breaker");
     }
 
     fn answer(&mut self, action: ActionId) {
@@ -160,14 +163,12 @@ fn within_limits(run: &Run) {
 
 /// What model calls in flight have set aside, those of tools included.
 fn in_flight(run: &Run) -> Cost {
-    let steps = run.threads.values().filter_map(|thread| match &thread.state {
-        ThreadState::Thinking(open) => Some(open.reserved),
-        _ => None,
+    let steps = run.threads.values().filter_map(|thread| {
+        if let ThreadState::Thinking(open) = &thread.state { Some(open.reserved) } else { None }
     });
     let calls = run.threads.values().flat_map(|thread| thread.calls());
-    let asides = calls.filter_map(|(_, call)| match &call.state {
-        CallState::Running { reserved, .. } => *reserved,
-        _ => None,
+    let asides = calls.filter_map(|(_, call)| {
+        if let CallState::Running { reserved, .. } = &call.state { *reserved } else { None }
     });
     steps.chain(asides).fold(Cost::default(), Cost::plus)
 }
