@@ -30,7 +30,6 @@ pub(super) struct Audit {
 
 impl Audit {
     /// Looks at one event and the state it led to.
-    #[expect(clippy::too_many_lines, reason = "an exhaustive match of one-liners")]
     pub(super) fn see(&mut self, event: &Event, run: &Run) {
         assert_eq!(run.reserved, in_flight(run), "what is set aside is what is in flight");
         match event {
