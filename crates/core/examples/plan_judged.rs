@@ -11,19 +11,21 @@ use bowline_core::plan::measure::{Estimates, measure};
 use bowline_core::plan::prune::Left;
 use bowline_core::plan::{Branch, Choice, Fact, Node, Plan, Rule, Subtask};
 
+const REPEATS: usize = 9;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for count in [1000, 10_000] {
         for (name, nodes) in
             [("chains", chains(count)?), ("facts only", facts_only(count)?), ("choices", choices(count)?)]
         {
-            report(name, count, nodes)?;
+            report(name, count, &nodes)?;
         }
     }
     Ok(())
 }
 
-fn report(name: &str, count: usize, nodes: Vec<Node>) -> Result<(), Box<dyn std::error::Error>> {
-    let (plan, made) = timed(|| Plan::new(nodes));
+fn report(name: &str, count: usize, nodes: &[Node]) -> Result<(), Box<dyn std::error::Error>> {
+    let (plan, made) = timed(|| Plan::new(nodes.to_vec()));
     let plan = plan?;
     let none = BTreeSet::new();
     let tools = Outfit { specs: &[], agent: None };
@@ -43,10 +45,21 @@ fn report(name: &str, count: usize, nodes: Vec<Node>) -> Result<(), Box<dyn std:
     Ok(())
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let start = Instant::now();
-    let done = work();
-    (done, start.elapsed())
+/// The least of a few times: what else the machine does only adds to it.
+fn timed<T>(work: impl Fn() -> T) -> (T, Duration) {
+    let mut once = || {
+        let start = Instant::now();
+        let done = work();
+        (done, start.elapsed())
+    };
+    let mut best = once();
+    for _ in 1..REPEATS {
+        let next = once();
+        if next.1 < best.1 {
+            best = next;
+        }
+    }
+    best
 }
 
 fn id(place: usize) -> Result<SubtaskId, BadName> {

@@ -1,3 +1,5 @@
+//! Methods made into plans: what is taken, what is to fall back on, what is refused.
+
 use std::collections::BTreeMap;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Paths, slack and width, compared with looking at everything.
+
 use super::*;
 use crate::plan::Plan;
 use crate::plan::made::{Dice, any_plan, choice, node, plan, walk};
