@@ -1,6 +1,6 @@
 //! The plan of a task, shown and judged before it runs.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Place;
 
@@ -151,4 +151,27 @@ fn methods_with_mistakes_are_refused_with_every_place() {
     place.bowline(&["check", "task"]).ends(2).complains("nothing says which task the methods are for");
     place.task("goal = \"x\"\n", "[]\n");
     place.bowline(&["plan", "task"]).ends(2).complains("brings no plan");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it measures itself; the bound is generous")]
+fn a_plan_of_ten_thousand_subtasks_is_judged_while_somebody_waits() {
+    let place = Place::new();
+    let subtask = |number: usize| {
+        let before = number.checked_sub(60).map(|before| format!("n{before}"));
+        let done = before.as_ref().map(|before| format!("{before} is done"));
+        let broken = (number % 40 == 39).then(|| format!("n{} is done", number - 35));
+        json!({
+            "id": format!("n{number}"), "goal": "do it", "tokens": 1, "seconds": 1,
+            "after": before.into_iter().collect::<Vec<_>>(), "needs": done.into_iter().collect::<Vec<_>>(),
+            "makes": [format!("n{number} is done")], "breaks": broken.into_iter().collect::<Vec<_>>(),
+        })
+    };
+    let plan: Vec<Value> = (0..10_000).map(subtask).collect();
+    let task = json!({ "goal": "x", "model": "scripted:model.yaml", "plan": plan });
+    place.write("large.json", &task.to_string());
+    let start = std::time::Instant::now();
+    place.bowline(&["plan", "large.json"]).ends(0).says("plan of 10000 sub-tasks").says("valid");
+    // A debug build on a busy machine; what grows with the square takes far longer.
+    assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
 }

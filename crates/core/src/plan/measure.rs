@@ -90,12 +90,11 @@ pub fn measure(plan: &Plan, estimates: &Estimates) -> Measure {
         downstream: plan.downstream(&subtask.id),
     };
     let (course, counted) = flat.course(|_| 0);
-    let order = course.order().unwrap_or_default();
     Measure {
         critical_seconds: schedule.total,
         critical_path: schedule.path(&flat).into_iter().cloned().collect(),
         subtasks: flat.subtasks().map(row).collect(),
-        flexibility: flexibility(&course, &order, &counted),
+        flexibility: flexibility(&course, &counted),
         width: width(&flat),
     }
 }

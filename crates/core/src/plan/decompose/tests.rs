@@ -1,4 +1,4 @@
-//! Methods become plans.
+//! Methods made into plans: what is taken, what is to fall back on, what is refused.
 
 use std::collections::BTreeMap;
 

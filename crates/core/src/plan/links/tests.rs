@@ -1,4 +1,4 @@
-//! Who makes what for whom, and the order that keeps it.
+//! Who makes what for whom, threats, and that what is settled holds in every order.
 
 use super::*;
 use crate::plan::made::{Dice, any_plan, choice, facts, id, node, plan, unmet_on, walk};

@@ -1,4 +1,4 @@
-//! Critical path, slack, and orders.
+//! Paths, slack and width, compared with looking at everything.
 
 use super::*;
 use crate::plan::Plan;
