@@ -535,11 +535,12 @@ pub(super) fn due(run: &Run, thread: &Thread, idle: bool, effects: &mut Vec<Effe
 /// What is owed to calls whose turn it is and that cannot start yet. One that waits
 /// for something in flight starts when that comes home: a moment for it would spin.
 fn due_next(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
+    // A write waits for all before it, so there is at most one.
     let mut write = None;
     for (action, turn) in startable(run, thread) {
         match turn {
             Turn::First if waits_for_money(run, action) => {}
-            Turn::First if write.is_none() && writes(run, thread, action) => write = Some(action),
+            Turn::First if writes(run, thread, action) => write = Some(action),
             Turn::Retry { not_before } if !waits_for_money(run, action) => {
                 effects.push(Effect::WakeAt { at: not_before });
             }

@@ -308,6 +308,29 @@ fn the_model_is_told_once_what_is_left_when_80_percent_are_used() {
 }
 
 #[test]
+fn what_a_conversation_was_told_of_a_limit_it_is_not_told_again() {
+    let driver = check(
+        &with(|limits| limits.tool_calls = 1),
+        "
+        > reply 1 read(x)
+        heard 1: tool use
+        start a1.0 read
+        > ok a1.0
+        finish a1.0: ok
+        near tool_calls 1 of 1
+        ask 2 for main
+        > reply 2 !read(y)
+        heard 2: tool use
+        refuse a2.0: bad arguments
+        ask 3 for main
+        ",
+    );
+    assert_eq!(driver.run.gauges().iter().filter(|gauge| gauge.is_near()).count(), 1);
+    let told = show::talk(&driver.run, "main");
+    assert_eq!(told.iter().filter(|line| line.contains("0 of 1 tool calls left")).count(), 1, "{told:#?}");
+}
+
+#[test]
 fn every_conversation_is_told_of_what_is_nearly_used_up() {
     let driver = check(
         &with(|limits| limits.tool_calls = 1).plan("a; b < a"),
