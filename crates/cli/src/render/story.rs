@@ -23,6 +23,7 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     section(screen, "asked", escape::multiline(&run.task.goal).lines().map(str::to_owned).collect());
     section(screen, "with", with(report));
     section(screen, "plan", plan(report));
+    section(screen, "ways", ways(report));
     section(
         screen,
         "evidence",
@@ -113,6 +114,14 @@ fn plan(report: &Report) -> Vec<String> {
         format!("{}{after}: {}", subtask.id, escape::cut(&escape::line(&subtask.goal), 80))
     };
     subtasks.into_iter().map(one).collect()
+}
+
+/// Where the plan was left, chosen in or changed.
+fn ways(report: &Report) -> Vec<String> {
+    let turns = report.events.iter().map(|(_, _, event)| event).filter(|event| {
+        matches!(event, Event::BranchChosen { .. } | Event::SubtaskFailed { .. } | Event::Replanned { .. })
+    });
+    turns.map(|event| escape::line(&line(event))).collect()
 }
 
 fn call(call: &CallRef) -> String {

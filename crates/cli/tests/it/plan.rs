@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::Place;
+use crate::{Place, example};
 
 const GIVEN: &str = r#"
 goal = "Ship it"
@@ -149,8 +149,24 @@ fn methods_with_mistakes_are_refused_with_every_place() {
     place.bowline(&["check", "task"]).ends(2).complains("method[2].cots").complains("did you mean `cost`?");
     place.task(&METHODS.replace("[planning]\nstart = \"ship\"\n", "[planning]\n"), "[]\n");
     place.bowline(&["check", "task"]).ends(2).complains("nothing says which task the methods are for");
+}
+
+#[test]
+fn a_task_without_a_plan_has_one_subtask_and_one_of_the_models_is_not_known_yet() {
+    let place = Place::new();
     place.task("goal = \"x\"\n", "[]\n");
-    place.bowline(&["plan", "task"]).ends(2).complains("brings no plan");
+    place.bowline(&["plan", "task"]).ends(0).says("plan of 1 sub-task").says("valid");
+    place.task("goal = \"x\"\n[planning]\nby = \"model\"\n", "[]\n");
+    place.bowline(&["plan", "task"]).ends(2).complains("the model makes the plan");
+}
+
+#[test]
+fn the_example_with_two_ways_falls_back_chooses_and_commits() {
+    let place = Place::new();
+    place.bowline(&["plan", &example("two-ways")]).ends(0).says("plan of 5 sub-tasks, 2 choices");
+    let ran = place.bowline(&["run", &example("two-ways")]).ends(0);
+    ran.says("find falls back from branch 1 to branch 2").says("answer: its condition holds, takes branch 1");
+    place.bowline(&["show"]).ends(0).says("archive/nightly.log is not there").says("committed");
 }
 
 #[test]

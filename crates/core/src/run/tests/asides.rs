@@ -134,6 +134,7 @@ fn a_side_question_of_a_repair_counts_for_its_share() {
             > check 1.0 fail
             checked 1 schema: failed
             verified 1: schema failed
+            control: repair 0.770
             diagnosed by verifier: failed: schema
             repair 1
             begin repair-1
