@@ -47,7 +47,7 @@ fn report(name: &str, count: usize, nodes: &[Node]) -> Result<(), Box<dyn std::e
 
 /// The least of a few times: what else the machine does only adds to it.
 fn timed<T>(work: impl Fn() -> T) -> (T, Duration) {
-    let mut once = || {
+    let once = || {
         let start = Instant::now();
         let done = work();
         (done, start.elapsed())
