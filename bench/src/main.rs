@@ -1,5 +1,6 @@
 //! What Bowline costs, in one run on one machine: durable transitions, stored
-//! bytes, time to resume, memory, guarding a call, and the same loop on a peer.
+//! bytes, time to resume, memory, guarding a call, what stands between a call and
+//! the world, and the same loop on a peer.
 //!
 //! Rates are compared with the bare disk in the same minute, because absolute
 //! numbers of a shared machine say little. What must be fresh (a resuming
@@ -21,6 +22,7 @@ mod resume;
 mod space;
 mod stopwatch;
 mod throughput;
+mod tools;
 mod watched;
 mod world;
 
@@ -38,19 +40,23 @@ const USAGE: &str = "usage: cargo xtask bench [--quick] [--out FILE] [--date DAT
   --out FILE   writes the report as Markdown, too
   --date DATE  the date the report names
   --dir DIR    where to measure; on the disk that matters (default: the system's temporary folder)
-  SUBJECT      throughput, space, resume, memory, guard, peer; all when none is named";
+  SUBJECT      throughput, space, resume, memory, guard, tools, peer; all when none is named";
 
 /// A subject of the benchmark: its name and what measures it.
 type Subject = (&'static str, fn(&Bench) -> Result<Section>);
 
-const SUBJECTS: [Subject; 6] = [
+const SUBJECTS: [Subject; 7] = [
     ("throughput", throughput::measure),
     ("space", space::measure),
     ("resume", resume::measure),
     ("memory", memory::measure),
     ("guard", guard::measure),
+    ("tools", tools::measure),
     ("peer", peer::measure),
 ];
+
+/// The word under which this program is the first in a cage.
+pub(crate) const CAGE: &str = "cage-launch";
 
 /// How much to measure, and where.
 pub(crate) struct Bench {
@@ -124,6 +130,7 @@ fn main() -> ExitCode {
         [resume::CHILD, dir, rounds, start] => resume_child(dir, rounds, start),
         [memory::CHILD, dir, rounds] => memory_child(dir, rounds),
         [guard::CHILD, whose, calls] => guard_child(whose, calls),
+        [CAGE, ..] => std::process::exit(bowline_cage::launch::main(std::env::args_os().skip(2))),
         words => parse(words).and_then(|asked| run(&asked)),
     };
     match outcome {

@@ -167,6 +167,7 @@ fn append(transition: u64) -> Result<Append> {
             attempt: 1,
             image: None,
             micros: 0,
+            reserved: None,
         };
         vec![finished, started]
     } else {
@@ -178,6 +179,7 @@ fn append(transition: u64) -> Result<Append> {
             duration_ms: 3,
             trace: None,
             suspicions: Vec::new(),
+            spent: None,
         };
         let purpose = Purpose::Act(SubtaskId::parse("main")?);
         let reserved = Cost { tokens: 5000, micros: 100 };

@@ -2,12 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use bowline_net::{Host, Policy, Scheme, Target, Tier, special_use};
+use bowline_net::{Host, Policy, Scheme, Target, Tier, URL_MAX, special_use};
 
 use crate::bytes::Bytes;
-
-/// Longest URL the policy reads, in bytes.
-const WRITTEN_MAX: usize = 8192;
 
 /// What is allowed is allowed again in its own spelling, a redirect never leaves https,
 /// and no address of special use gets through a rule for every host.
@@ -23,10 +20,7 @@ pub fn policy(input: &[u8]) {
     let raw = input.rest();
     let _tunnel = policy.tunnel(&raw);
     let Ok(target) = policy.judge(&raw) else { return };
-    // The limit holds for what was written, which may be shorter than its own spelling.
-    if target.url().as_str().len() > WRITTEN_MAX {
-        return;
-    }
+    assert!(target.url().as_str().len() <= URL_MAX, "{raw:?} grows beyond what a URL may have");
     let again = policy.judge(target.url().as_str()).unwrap_or_else(|refusal| panic!("{raw:?}: {refusal}"));
     assert_eq!((again.host(), again.port()), (target.host(), target.port()), "{raw:?}");
     if let Ok(next) = policy.follow(&target, &location) {

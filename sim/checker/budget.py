@@ -5,6 +5,9 @@ RAISED = {"steps": "steps", "tool_calls": "tool_calls", "tokens": "tokens", "mon
 COUNTED = ("steps", "tool_calls", "repairs", "tokens", "micros")
 # Nobody knows what these cost, so they are paid as reserved.
 PAID_AS_RESERVED = ("lost", "timed_out")
+# A tool call that asks a model is paid as reserved however it went, unless it says what it used or did not happen.
+FREE_TROUBLE = "unavailable"
+NOTHING = {"tokens": 0, "micros": 0}
 
 
 def amount(written):
@@ -86,7 +89,14 @@ def _take(run, event, spend, report):
         cost = {name: reserved.get(name, 0) if paid else 0 for name in ("tokens", "micros")}
         spend.settle(body["step"], cost)
     elif event.kind in ("call_started", "call_troubled"):
+        if event.kind == "call_troubled":
+            _settle_aside(spend, body["action"], NOTHING if body["why"] == FREE_TROUBLE else None)
         spend.used["micros"] += body.get("micros", 0)
+        if "reserved" in body:
+            spend.used["steps"] += 1
+            spend.reserved[body["action"]] = body["reserved"]
+            for name in ("steps", "tokens", "micros"):
+                _within(run, event, name, spend, report)
         if event.kind == "call_started" and body["attempt"] > 1:
             # It counts from the moment it was decided on, which was the trouble; a restart counts for nothing.
             return
@@ -94,11 +104,20 @@ def _take(run, event, spend, report):
             if name in spend.used:
                 spend.used[name] += 1
                 _within(run, event, name, spend, report)
+    elif event.kind in ("call_finished", "call_in_doubt"):
+        _settle_aside(spend, body["action"], body.get("spent"))
     elif event.kind == "repair_started":
         spend.used["repairs"] += 1
         _within(run, event, "repairs", spend, report)
     elif event.kind == "resumed":
         spend.raise_limits(body.get("raised", []))
+
+
+def _settle_aside(spend, action, spent):
+    """An attempt that asked a model is over; what nobody knows is paid as reserved."""
+    if action in spend.reserved:
+        cost = spend.reserved[action] if spent is None else spent
+        spend.settle(action, {name: cost.get(name, 0) for name in ("tokens", "micros")})
 
 
 def _final(run, spend, report):

@@ -559,6 +559,27 @@ class Journals(Case):
         self.ledger = []
         self.caught("O9", "micros", run)
 
+    def asking(self, limits, **reserved):
+        run = Run(limits={**LIMITS, **limits}).claim(1).step(1, ("read", {}))
+        self.ledger = []
+        return run.start("a1.0", "read", {}, reserved={"tokens": 100, **reserved})
+
+    def test_o9_takes_a_call_that_asks_a_model_for_a_step_that_pays_what_it_used(self):
+        run = self.asking({"steps": 3, "tokens": 150})
+        run.append({"call_finished": {"action": "a1.0", "outcome": "ok", "output": OUTPUT, "duration_ms": 1, "spent": {"tokens": 10}}})
+        self.passes(run.step(3).end())
+
+    def test_o9_catches_a_call_that_asks_a_model_beyond_a_limit(self):
+        for limits, saying in (({"steps": 1}, "holds 2 steps"), ({"tokens": 110}, "holds 120 tokens")):
+            self.caught("O9", saying, self.asking(limits).finish("a1.0").step(3).end())
+        self.caught("O9", "holds 6 micros", self.asking({"micros": 5}, micros=6).finish("a1.0").step(3).end())
+
+    def test_o9_counts_a_lost_question_to_a_model_as_reserved(self):
+        for why, held in (("lost", 320), ("timed_out", 320), ("unavailable", 220)):
+            run = self.asking({"tokens": 210}).trouble("a1.0", "read", why=why)
+            run.start("a1.0", "read", {}, attempt=2, reserved={"tokens": 100}).finish("a1.0").step(4).end()
+            self.caught("O9", f"holds {held} tokens", run)
+
     def test_j3_catches_a_call_without_an_answer_when_its_conversation_goes_on(self):
         run = Run().claim(1).step(1, ("read", {})).step(2).start("a1.0", "read", {}).finish("a1.0").end()
         self.ledger = []
@@ -568,6 +589,27 @@ class Journals(Case):
         run = Run().claim(1).step(1, ("read", {})).step(2, subtask="other").start("a1.0", "read", {}).finish("a1.0").end()
         self.ledger = []
         self.passes(run)
+
+    def asking(self, limits, **reserved):
+        run = Run(limits={**LIMITS, **limits}).claim(1).step(1, ("read", {}))
+        self.ledger = []
+        return run.start("a1.0", "read", {}, reserved={"tokens": 100, **reserved})
+
+    def test_o9_takes_a_call_that_asks_a_model_for_a_step_that_pays_what_it_used(self):
+        run = self.asking({"steps": 3, "tokens": 150})
+        run.append({"call_finished": {"action": "a1.0", "outcome": "ok", "output": OUTPUT, "duration_ms": 1, "spent": {"tokens": 10}}})
+        self.passes(run.step(3).end())
+
+    def test_o9_catches_a_call_that_asks_a_model_beyond_a_limit(self):
+        for limits, saying in (({"steps": 1}, "holds 2 steps"), ({"tokens": 110}, "holds 120 tokens")):
+            self.caught("O9", saying, self.asking(limits).finish("a1.0").step(3).end())
+        self.caught("O9", "holds 6 micros", self.asking({"micros": 5}, micros=6).finish("a1.0").step(3).end())
+
+    def test_o9_counts_a_lost_question_to_a_model_as_reserved(self):
+        for why, held in (("lost", 320), ("timed_out", 320), ("unavailable", 220)):
+            run = self.asking({"tokens": 210}).trouble("a1.0", "read", why=why)
+            run.start("a1.0", "read", {}, attempt=2, reserved={"tokens": 100}).finish("a1.0").step(4).end()
+            self.caught("O9", f"holds {held} tokens", run)
 
     def test_j3_catches_a_call_without_an_answer_when_the_run_commits(self):
         self.ledger = []

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::metadata::cargo;
 use crate::offence::Offence;
-use crate::{kill, layers, licences, sim, tidy};
+use crate::{kill, layers, licences, prove, sim, tidy};
 
 /// One stage of the gate.
 pub struct Stage {
@@ -68,6 +68,11 @@ pub const STAGES: &[Stage] = &[
         remedy: "run the seed it names: `cargo xtask sim --seed SEED`",
     },
     Stage {
+        name: "prove",
+        how: How::Harness(prove::ci),
+        remedy: "play the moves it prints, in a test of the run machine",
+    },
+    Stage {
         name: "kill",
         how: How::Harness(kill::ci),
         remedy: "read the violation; the folder it names holds all evidence",
@@ -78,8 +83,8 @@ pub const STAGES: &[Stage] = &[
         remedy: "mend the example or the code it shows",
     },
     // Programs first: one shares its name with a library, whose page should stay.
-    // Cargo documents the program and the library of xtask and of the simulator to one
-    // place, so only the latter.
+    // Cargo documents the program and the library of xtask, of the simulator and of the
+    // model checker to one place, so only the latter.
     Stage {
         name: "doc",
         how: How::Cargos(&[
@@ -93,6 +98,8 @@ pub const STAGES: &[Stage] = &[
                 "xtask",
                 "--exclude",
                 "bowline-sim",
+                "--exclude",
+                "bowline-proof",
             ],
             &["doc", "--workspace", "--no-deps", "--locked", "--lib"],
         ]),

@@ -8,6 +8,7 @@
 
 pub mod bench;
 pub mod ci;
+pub mod control;
 pub mod fuzz;
 pub mod hostile;
 pub mod kill;
@@ -17,6 +18,7 @@ pub mod mcp;
 pub mod metadata;
 pub mod mutants;
 pub mod offence;
+pub mod prove;
 pub mod sim;
 pub mod source;
 pub mod tidy;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{ci, fuzz, hostile, kill, layers, licences, mcp, mutants, sim, tidy};
+use xtask::{ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, prove, sim, tidy};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -16,6 +16,10 @@ const USAGE: &str = "usage: cargo xtask <command>
   licences      every dependency has a permissive licence
   kill [ARG…]   SIGKILL for the real program, resume, proof (--count N, --seed S)
   sim [ARG…]    the engine in simulated worlds (--seeds N, --seed S), or with --bugs in it
+  control [ARG…] the controller of repair against simulated repairs; writes docs/control.md
+                (--runs N, --seed S)
+  prove [ARG…]  every state of the run machine in bounded worlds (--bounds small|full, --threads N, SCENARIO…),
+                or with --bugs around it
   hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR (--rounds N of its races)
   mcp DIR       real MCP servers and the conformance suite, installed into DIR
   mutants [ARG…] breaks core::guard, or FILE…, in small ways; a test must notice
@@ -37,6 +41,8 @@ fn main() -> ExitCode {
         ("licences", []) => ci::rule(&root, licences::run).map(|()| true),
         ("kill", words) => kill::run(&root, words).map(|()| true),
         ("sim", words) => sim::run(&root, words).map(|()| true),
+        ("control", words) => control::run(&root, words).map(|()| true),
+        ("prove", words) => prove::run(&root, words).map(|()| true),
         ("hostile", [folder, options @ ..]) => hostile::run(&root, folder, options).map(|()| true),
         ("mcp", [folder]) => mcp::run(&root, folder).map(|()| true),
         ("mutants", words) => mutants::run(&root, words).map(|()| true),

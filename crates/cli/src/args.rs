@@ -6,7 +6,7 @@ use bowline_core::event::Raise;
 use bowline_core::id::ActionId;
 use bowline_core::provenance::Digest;
 use bowline_core::task::parse_raise;
-use clap::{ArgGroup, Args as Words, Parser, Subcommand};
+use clap::{ArgGroup, Args as Words, Parser, Subcommand, ValueEnum};
 
 use crate::guard_args::GuardArgs;
 use crate::mcp_args::McpCommand;
@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Gc(GcArgs),
     /// Tell whether a task or an agent manifest is right, and what it allows
     Check(CheckArgs),
+    /// Show the plan a task would get, and whether it can work, without running it
+    Plan(PlanArgs),
     /// Examine this installation
     Doctor(DoctorArgs),
     /// Write a task that runs as it is, to start from
@@ -93,6 +95,7 @@ impl Command {
             Self::Audit(AuditCommand::Verify(args)) => args.json,
             Self::Export(args) => args.json,
             Self::Doctor(args) => args.json,
+            Self::Plan(args) => args.format == PlanFormat::Json,
             Self::Guard(args) => args.wants_json(),
             Self::Mcp(command) => command.wants_json(),
             Self::Pause(_)
@@ -128,6 +131,27 @@ pub(crate) struct CheckArgs {
     /// The agent that works on the task, instead of the task's
     #[arg(long, value_name = "FILE")]
     pub(crate) agent: Option<PathBuf>,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct PlanArgs {
+    /// A folder with task.toml, or a task file (TOML, YAML, JSON)
+    pub(crate) task: String,
+    /// The agent that works on the task, instead of the task's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: Option<PathBuf>,
+    /// How: lines for people, one JSON object, or the language of a drawing program
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub(crate) format: PlanFormat,
+}
+
+/// How a plan is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    Text,
+    Json,
+    Mermaid,
+    Dot,
 }
 
 #[derive(Debug, Words)]

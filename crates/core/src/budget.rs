@@ -28,6 +28,9 @@ pub const UNLIMITED: u64 = u64::MAX;
 /// [`UNLIMITED`] where the amount is a count.
 pub const UNLIMITED_COUNT: u32 = u32::MAX;
 
+/// Most output tokens of a side question; fewer where a model call may have fewer.
+pub const ASIDE_TOKENS: u64 = 1024;
+
 /// From this share of a limit on, in percent, the model is warned.
 const WARN_PERCENT: u128 = 80;
 

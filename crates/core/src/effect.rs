@@ -7,6 +7,7 @@ use crate::append_list::AppendList;
 use crate::event::Purpose;
 use crate::id::{ActionId, Millis, ToolName};
 use crate::message::{Content, Message, Payload};
+use crate::plan::Test;
 use crate::provenance::Digest;
 use crate::quality::CheckHow;
 use crate::tool::{FileImage, ToolSpec};
@@ -90,6 +91,15 @@ pub enum Effect {
         /// What is checked.
         output: Content,
     },
+    /// Look whether an output passes the test of a choice.
+    Weigh {
+        /// Counts the conditions of the run that were looked at, from 1.
+        serial: u32,
+        /// The output.
+        output: Content,
+        /// The test.
+        test: Test,
+    },
     /// Put a file back as it was before a call.
     Restore {
         /// The call.
@@ -124,6 +134,8 @@ pub enum EffectKey {
     Evidence,
     /// [`Effect::RunCheck`], with round and index
     Check(u32, usize),
+    /// [`Effect::Weigh`]
+    Weigh(u32),
     /// [`Effect::Restore`]
     Restore(ActionId),
     /// [`Effect::StoreResult`]
@@ -143,6 +155,7 @@ impl Effect {
             Self::Probe { action, .. } => EffectKey::Probe(*action),
             Self::ReadEvidence { .. } => EffectKey::Evidence,
             Self::RunCheck { round, index, .. } => EffectKey::Check(*round, *index),
+            Self::Weigh { serial, .. } => EffectKey::Weigh(*serial),
             Self::Restore { action, .. } => EffectKey::Restore(*action),
             Self::StoreResult { .. } => EffectKey::Result,
             Self::WakeAt { at } => EffectKey::Wake(*at),

@@ -10,7 +10,10 @@
 //! [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
+mod call;
+mod control;
 mod ending;
+mod plan;
 mod step;
 
 use serde::{Deserialize, Serialize};
@@ -27,7 +30,10 @@ use crate::task::Submission;
 use crate::tool::{FileImage, Repeat, Touch};
 use crate::untrusted::suspicion::Family;
 
-pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, StopReason};
+pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
+pub use control::{Controlled, Remedied, Remedy};
+pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, RestoreOutcome, StopReason};
+pub use plan::{SubtaskFailure, WayOn};
 pub use step::{Heard, Purpose, StepFailure, StepTrouble};
 
 /// Version of every phase contract below. Additive changes keep it.
@@ -59,6 +65,14 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         programs: Option<Confinement>,
     },
+    /// A worker could not go on with the run: something it needs is not there. Noted once
+    /// for each reason, until somebody takes the run.
+    NotTakenUp {
+        /// Who could not.
+        worker: WorkerId,
+        /// Why, and what to do.
+        why: String,
+    },
     /// Planning is over.
     Planned {
         /// [`CONTRACT`]
@@ -67,6 +81,9 @@ pub enum Event {
         plan: Plan,
         /// The plan's hash, for provenance.
         sha256: Digest,
+        /// Optional sub-tasks that the budget has no room for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pruned: Vec<SubtaskId>,
     },
     /// Decomposing is over: these are the units of work.
     Decomposed {
@@ -75,7 +92,7 @@ pub enum Event {
         /// Dependencies first.
         order: Vec<SubtaskId>,
     },
-    /// Retrieving is over.
+    /// Retrieving is over; or, in a repair, evidence was read again.
     Retrieved {
         /// [`CONTRACT`]
         contract: u16,
@@ -192,6 +209,10 @@ pub enum Event {
         /// What is booked for it, in micro-dollars.
         #[serde(default, skip_serializing_if = "is_zero")]
         micros: u64,
+        /// Set aside for the model it asks, where it asks one: it is then a step of
+        /// the run as well, and this is released when the attempt is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reserved: Option<Cost>,
     },
     /// An attempt at a call met passing trouble; another one is made, under the same
     /// id and key. It counts as a call from here on.
@@ -245,6 +266,9 @@ pub enum Event {
         /// What makes the output look like an attack on the model.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         suspicions: Vec<Family>,
+        /// What the model it asked used of what was set aside; `None`: all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Cost>,
     },
     /// The guard kept a call from being made; the model gets what is known.
     CallBlocked {
@@ -303,6 +327,41 @@ pub enum Event {
         /// What came out.
         output: Payload,
     },
+    /// The condition of a choice was looked at.
+    BranchChosen {
+        /// Which choice.
+        choice: SubtaskId,
+        /// Whether it holds.
+        holds: bool,
+        /// The branch that is taken, counted from 0; `None`: nothing is done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<u32>,
+    },
+    /// A sub-task came to nothing, and there is another way.
+    SubtaskFailed {
+        /// Which.
+        subtask: SubtaskId,
+        /// Why.
+        why: SubtaskFailure,
+        /// Which way.
+        then: WayOn,
+    },
+    /// A sub-task nobody wants any more is closed: nothing of it is out or in doubt.
+    SubtaskDropped {
+        /// Which.
+        subtask: SubtaskId,
+    },
+    /// The model planned anew what had failed.
+    Replanned {
+        /// [`CONTRACT`]
+        contract: u16,
+        /// The sub-task that failed.
+        instead_of: SubtaskId,
+        /// The whole plan from now on.
+        plan: Plan,
+        /// The plan's hash, for provenance.
+        sha256: Digest,
+    },
     /// Acting is over.
     Acted {
         /// [`CONTRACT`]
@@ -326,6 +385,10 @@ pub enum Event {
         /// What it came to.
         finding: Finding,
     },
+    /// The controller of repair spoke, after a verification that failed.
+    Controlled(Box<Controlled>),
+    /// Something is tried against rounds that look alike.
+    Remedied(Box<Remedied>),
     /// Critiquing is over.
     Diagnosed {
         /// [`CONTRACT`]
@@ -421,145 +484,6 @@ pub struct Evidence {
     pub sha256: Digest,
 }
 
-/// The result of an earlier call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
-    /// What the model read.
-    pub output: Payload,
-    /// Whether it was bad news.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_error: bool,
-}
-
-/// Why a call was refused before it ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    /// No such tool.
-    UnknownTool,
-    /// The arguments are no JSON or do not fit the schema.
-    BadArguments,
-    /// The reply was cut: a half call never runs.
-    Truncated,
-    /// It could not be prepared, so it could not work either.
-    Unprepared,
-    /// A person said no.
-    Denied,
-    /// The run was stopped before it could start.
-    Cancelled,
-    /// No tools were offered: it was the last call, for a summary.
-    NotOffered,
-    /// The agent has no capability for it.
-    NotAllowed,
-    /// Its tool failed again and again, and is not called for a while.
-    Unavailable,
-}
-
-/// What a person is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// May this call be made?
-    Action(ActionId),
-    /// May this output be committed?
-    Output,
-}
-
-impl std::fmt::Display for Subject {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Action(action) => action.fmt(f),
-            Self::Output => f.write_str("output"),
-        }
-    }
-}
-
-/// A person's answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Yes.
-    Approved {
-        /// Who.
-        by: String,
-    },
-    /// No.
-    Denied {
-        /// Who.
-        by: String,
-        /// Why.
-        reason: String,
-    },
-    /// Nobody answered in time.
-    Expired,
-}
-
-/// How a call went, as the tool tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It did what it was asked.
-    Ok,
-    /// It did not; the output says why.
-    Error,
-    /// It was ended by its deadline, and may be repeated.
-    TimedOut,
-    /// It was ended because the run was.
-    Cancelled,
-    /// The last attempt did not happen; the tool says that it may work later.
-    Unavailable,
-}
-
-/// Kinds of passing trouble with a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallTrouble {
-    /// The attempt did not happen; it may work later.
-    Unavailable,
-    /// It was ended by its deadline, or its reply was lost; it may be repeated.
-    TimedOut,
-}
-
-/// How a call came to be in doubt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Doubt {
-    /// The process died between intent and outcome.
-    Crash,
-    /// The run was cancelled while it was out.
-    Cancelled,
-    /// It did not answer in time, or could not tell.
-    LostReply,
-}
-
-/// Who can end a doubt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ask {
-    /// The tool's own probe.
-    Probe,
-    /// A person.
-    Person,
-}
-
-/// How doubt about a call ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Settlement {
-    /// It happened; this is its result.
-    Happened {
-        /// What the model reads.
-        output: Payload,
-    },
-    /// It did not happen: it is made now, with the same key.
-    DidNotHappen,
-    /// Nobody will find out, and it is never made again.
-    GivenUp {
-        /// What the model is told.
-        message: String,
-    },
-}
-
 /// What one of the last sub-tasks delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubtaskOutput {
@@ -581,18 +505,4 @@ pub enum Finding {
     SchemaFailed,
     /// A check failed or could not run: diagnosis first.
     ChecksFailed,
-}
-
-/// How one undo went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RestoreOutcome {
-    /// The file is as it was before the call.
-    Restored,
-    /// The call had not changed it, or it was undone already.
-    AlreadyAsBefore,
-    /// Somebody else changed it since: it was left alone.
-    ChangedSince,
-    /// It could not be restored.
-    Failed(String),
 }

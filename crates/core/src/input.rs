@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Allowance;
+use crate::budget::{Allowance, Cost};
 use crate::event::{Confinement, Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
 use crate::guard::OutputTrace;
 use crate::id::{ActionId, Millis, WorkerId};
@@ -45,6 +45,13 @@ pub enum What {
         worker: WorkerId,
         /// In what programs run here; `None` if the run has none.
         programs: Option<Confinement>,
+    },
+    /// The worker that has the run cannot go on with it.
+    NotTakenUp {
+        /// Who.
+        worker: WorkerId,
+        /// Why, and what to do.
+        why: String,
     },
     /// Time passed; something may have fallen due.
     Tick,
@@ -103,6 +110,13 @@ pub enum What {
         log: Payload,
         /// How long it took.
         duration_ms: u64,
+    },
+    /// The condition of a choice was looked at.
+    Weighed {
+        /// Which, as the effect counts them.
+        serial: u32,
+        /// Whether it holds.
+        holds: bool,
     },
     /// An undo came back.
     Restored {
@@ -192,6 +206,8 @@ pub struct CallResult {
     pub trace: Option<Box<OutputTrace>>,
     /// What makes the output look like an attack on the model.
     pub suspicions: Vec<Family>,
+    /// What the model it asked used; `None`: it asked none, or nobody knows.
+    pub spent: Option<Cost>,
 }
 
 /// How a call came back.

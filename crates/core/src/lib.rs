@@ -16,6 +16,7 @@
 pub mod agent;
 pub mod append_list;
 pub mod budget;
+pub mod control;
 pub mod effect;
 pub mod event;
 pub mod guard;

@@ -190,6 +190,12 @@ impl ToolSpec {
         self.invocation.at_once.unwrap_or(AT_ONCE).clamp(1, AT_ONCE_MAX)
     }
 
+    /// Each attempt asks the run's model, and is paid for like a step.
+    #[must_use]
+    pub fn asks_model(&self) -> bool {
+        self.needs == Some(Need::Inference)
+    }
+
     /// The most one attempt costs, in micro-dollars.
     #[must_use]
     pub fn cost_micros(&self) -> u64 {
@@ -217,7 +223,7 @@ pub enum Need {
     Network,
     /// Reads the file its `file` names, or reaches the host of its `url`.
     Watch,
-    /// Asks a model.
+    /// Asks the run's model a question; tokens and money are set aside for each attempt.
     Inference,
     /// Calls a tool of a server.
     Mcp {

@@ -2,291 +2,24 @@
 //!
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
+mod control;
+mod planned;
+mod provenance;
 mod trouble;
-
-use std::collections::BTreeMap;
 
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
-
-use crate::budget::{Gauge, Limit, Spend, amount};
-use crate::event::{
-    Ask, Confinement, Doubt, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Settlement,
-    Subject, Verdict,
-};
+use crate::budget::{Gauge, Limit, amount};
+use crate::event::{Confinement, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Verdict};
 use crate::guard::loops;
-use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
-use crate::message::Payload;
+use crate::id::{ActionId, RunId, SubtaskId, WorkerId};
 use crate::policy::Concern;
-use crate::provenance::{Digest, canonical_value};
-use crate::quality::{CheckOutcome, Diagnosis};
-use crate::run::Run;
+use crate::quality::CheckOutcome;
 use crate::untrusted::suspicion::Family;
 
-/// Version of the provenance record's shape.
-pub const PROVENANCE: u16 = 1;
-
-/// Where a result comes from, down to the bytes. Stored as canonical JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Provenance {
-    /// [`PROVENANCE`]
-    pub version: u16,
-    /// The run.
-    pub run: RunId,
-    /// When it was submitted.
-    pub submitted_at: Millis,
-    /// When the last thing happened before the commit.
-    pub made_at: Millis,
-    /// What was asked.
-    pub goal: String,
-    /// Hash of task and tools.
-    pub fingerprint: Option<Digest>,
-    /// Which model did it.
-    pub model: String,
-    /// Hash of the plan.
-    pub plan: Option<Digest>,
-    /// What was read first.
-    pub evidence: Vec<EvidenceRef>,
-    /// Every tool call, in order.
-    pub calls: Vec<CallRef>,
-    /// Every model call, in order.
-    pub steps: Vec<StepRef>,
-    /// Every check, in order.
-    pub checks: Vec<CheckRef>,
-    /// Every diagnosis that led to a repair.
-    pub repairs: Vec<Diagnosis>,
-    /// Who agreed to what.
-    pub approvals: Vec<ApprovalRef>,
-    /// What it took.
-    pub spend: Spend,
-    /// Tokens by phase.
-    pub tokens_by_phase: BTreeMap<String, u64>,
-    /// Hashes of the output's parts.
-    pub output: Vec<Digest>,
-    /// Hash of the last record before the commit.
-    pub head: Digest,
-}
-
-/// A file that was read as evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EvidenceRef {
-    /// Its path.
-    pub path: String,
-    /// SHA-256 of its bytes.
-    pub sha256: Digest,
-}
-
-/// A model call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepRef {
-    /// Which.
-    pub step: u32,
-    /// What for.
-    pub purpose: Purpose,
-    /// Hash of the exact request.
-    pub request: Digest,
-    /// Hash of what it said, if it answered.
-    pub reply: Option<Digest>,
-}
-
-/// A tool call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallRef {
-    /// Which.
-    pub action: ActionId,
-    /// The tool.
-    pub tool: ToolName,
-    /// Hash of the canonical arguments.
-    pub args: Digest,
-    /// How often it was started.
-    pub attempts: u32,
-    /// How it went; `None` while nobody knows.
-    pub outcome: Option<Outcome>,
-    /// Hash of what the model read.
-    pub output: Option<Digest>,
-    /// The file it changed.
-    pub file: Option<String>,
-    /// Hash of that file's content afterwards.
-    pub file_sha256: Option<Digest>,
-}
-
-/// A check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckRef {
-    /// Which verification.
-    pub round: u32,
-    /// Its name.
-    pub name: String,
-    /// Whether it passed.
-    pub passed: bool,
-    /// Hash of what it printed.
-    pub log: Digest,
-}
-
-/// An answered question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApprovalRef {
-    /// About what.
-    pub subject: Subject,
-    /// Hash of what was asked about.
-    pub binds: Digest,
-    /// The answer.
-    pub verdict: Verdict,
-}
-
-impl Provenance {
-    /// Nothing known yet but the run.
-    #[must_use]
-    pub fn new(run: &RunId) -> Self {
-        Self {
-            version: PROVENANCE,
-            run: run.clone(),
-            submitted_at: Millis(0),
-            made_at: Millis(0),
-            goal: String::new(),
-            fingerprint: None,
-            model: String::new(),
-            plan: None,
-            evidence: Vec::new(),
-            calls: Vec::new(),
-            steps: Vec::new(),
-            checks: Vec::new(),
-            repairs: Vec::new(),
-            approvals: Vec::new(),
-            spend: Spend::default(),
-            tokens_by_phase: BTreeMap::new(),
-            output: Vec::new(),
-            head: Digest::ZERO,
-        }
-    }
-
-    /// Takes note of one event.
-    pub fn note(&mut self, event: &Event, at: Millis) {
-        match event {
-            Event::Submitted(submission) => {
-                self.submitted_at = at;
-                self.goal.clone_from(&submission.task.goal);
-                self.model.clone_from(&submission.task.model);
-                self.fingerprint = Some(submission.fingerprint);
-            }
-            Event::Planned { sha256, .. } => self.plan = Some(*sha256),
-            Event::Retrieved { evidence, .. } => {
-                let refs = evidence.iter();
-                self.evidence =
-                    refs.map(|item| EvidenceRef { path: item.path.clone(), sha256: item.sha256 }).collect();
-            }
-            Event::StepStarted { step, purpose, request, .. } => self.steps.push(StepRef {
-                step: *step,
-                purpose: purpose.clone(),
-                request: *request,
-                reply: None,
-            }),
-            Event::StepFinished { step, usage, text, .. } => self.reply(*step, usage.total(), text),
-            Event::CallStarted { .. }
-            | Event::CallFinished { .. }
-            | Event::CallSettled { .. }
-            | Event::CallRefused { .. } => self.note_call(event),
-            Event::Checked { round, result } => self.checks.push(CheckRef {
-                round: *round,
-                name: result.name.clone(),
-                passed: result.outcome.is_pass(),
-                log: result.log.digest(),
-            }),
-            Event::Diagnosed { diagnosis, .. } => self.repairs.push(diagnosis.clone()),
-            Event::ApprovalSettled { subject, binds, verdict } => self.approvals.push(ApprovalRef {
-                subject: *subject,
-                binds: *binds,
-                verdict: verdict.clone(),
-            }),
-            Event::Claimed { .. }
-            | Event::CallBlocked { .. }
-            | Event::StrategySwitched { .. }
-            | Event::RoundRepeated { .. }
-            | Event::Decomposed { .. }
-            | Event::SubtaskStarted { .. }
-            | Event::StepFailed { .. }
-            | Event::ApprovalRequested { .. }
-            | Event::CallInDoubt { .. }
-            | Event::CallTroubled { .. }
-            | Event::BreakerOpened { .. }
-            | Event::BreakerClosed { .. }
-            | Event::Noticed { .. }
-            | Event::SubtaskFinished { .. }
-            | Event::Acted { .. }
-            | Event::Verified { .. }
-            | Event::RepairStarted { .. }
-            | Event::Repaired { .. }
-            | Event::LimitNear { .. }
-            | Event::Stopping { .. }
-            | Event::RollbackStarted { .. }
-            | Event::Restored { .. }
-            | Event::Paused { .. }
-            | Event::Resumed { .. }
-            | Event::SignalRefused { .. }
-            | Event::Ended { .. } => {}
-        }
-    }
-
-    /// The finished record, as canonical JSON: what was noted, how the run stood,
-    /// and the last record before the commit (its hash and time).
-    #[must_use]
-    pub fn finish(&self, run: &Run, head: Digest, at: Millis) -> String {
-        let mut whole = self.clone();
-        whole.spend = run.spend;
-        whole.output = run.output.iter().flatten().map(Payload::digest).collect();
-        whole.head = head;
-        whole.made_at = at;
-        canonical_value(&serde_json::to_value(&whole).unwrap_or_default())
-    }
-
-    fn reply(&mut self, step: u32, tokens: u64, text: &Payload) {
-        let Some(found) = self.steps.iter_mut().rev().find(|known| known.step == step) else { return };
-        found.reply = Some(text.digest());
-        let phase = match &found.purpose {
-            Purpose::Act(id) if id.as_str().starts_with("repair-") => "repairing",
-            Purpose::Act(_) => "acting",
-            Purpose::Critique(_) => "critiquing",
-        };
-        let sum = self.tokens_by_phase.entry(phase.into()).or_default();
-        *sum = sum.saturating_add(tokens);
-    }
-
-    fn note_call(&mut self, event: &Event) {
-        if let Event::CallStarted { action, tool, args, attempt, image, .. } = event {
-            if let Some(known) = self.call(*action) {
-                known.attempts = *attempt;
-                return;
-            }
-            self.calls.push(CallRef {
-                action: *action,
-                tool: tool.clone(),
-                args: *args,
-                attempts: *attempt,
-                outcome: None,
-                output: None,
-                file: image.as_ref().map(|image| image.result().0.to_owned()),
-                file_sha256: image.as_ref().and_then(|image| image.result().1),
-            });
-        }
-        if let Event::CallFinished { action, outcome, output, .. } = event
-            && let Some(known) = self.call(*action)
-        {
-            known.outcome = Some(*outcome);
-            known.output = Some(output.digest());
-        }
-        if let Event::CallSettled { action, settlement: Settlement::Happened { output }, .. } = event
-            && let Some(known) = self.call(*action)
-        {
-            known.outcome = Some(Outcome::Ok);
-            known.output = Some(output.digest());
-        }
-    }
-
-    fn call(&mut self, action: ActionId) -> Option<&mut CallRef> {
-        self.calls.iter_mut().rev().find(|known| known.action == action)
-    }
-}
+pub use control::{quality_curve, quality_series};
+pub(crate) use planned::subtask_failure;
+pub use provenance::{ApprovalRef, CallRef, CheckRef, EvidenceRef, PROVENANCE, Provenance, StepRef};
 
 fn claimed(epoch: u64, worker: &WorkerId, programs: Option<Confinement>) -> String {
     let programs = match programs {
@@ -304,10 +37,7 @@ pub fn line(event: &Event) -> String {
     match event {
         Event::Submitted(submission) => format!("submitted: {}", first_line(&submission.task.goal)),
         Event::Claimed { epoch, worker, programs } => claimed(*epoch, worker, *programs),
-        Event::Planned { plan, .. } => match plan.subtasks() {
-            [_] => "planned: one sub-task".into(),
-            several => format!("planned: {} sub-tasks", several.len()),
-        },
+        Event::Planned { plan, pruned, .. } => planned::made_line(plan, pruned),
         Event::Decomposed { order, .. } => {
             let names: Vec<&str> = order.iter().map(crate::id::SubtaskId::as_str).collect();
             format!("decomposed: {}", names.join(", "))
@@ -335,7 +65,7 @@ pub fn line(event: &Event) -> String {
         }
         Event::CallBlocked { action, why, .. } => blocked_line(*action, why),
         Event::StrategySwitched { subtask, why } => switched_line(subtask, why),
-        Event::RoundRepeated { round, back } => repeated_line(*round, *back),
+        Event::RoundRepeated { .. } | Event::Controlled(_) | Event::Remedied(_) => control::line(event),
         Event::ApprovalRequested { subject, binds, why, .. } => {
             format!("{subject}: waits for a person (content {}){}", binds.short(), concerns(why))
         }
@@ -354,10 +84,14 @@ pub fn line(event: &Event) -> String {
         }
         Event::CallTroubled { .. } => trouble::attempt_line(event),
         Event::BreakerOpened { .. } | Event::BreakerClosed { .. } => trouble::breaker_line(event),
-        Event::CallInDoubt { action, why, ask } => doubt_line(*action, *why, *ask),
-        Event::CallSettled { action, settlement, by } => settled_line(*action, settlement, by),
+        Event::CallInDoubt { action, why, ask } => trouble::doubt_line(*action, *why, *ask),
+        Event::CallSettled { action, settlement, by } => trouble::settled_line(*action, settlement, by),
         Event::Noticed { subtask, text } => format!("{subtask} is told: {}", first_line(text)),
         Event::SubtaskFinished { subtask, .. } => format!("{subtask} done"),
+        Event::BranchChosen { .. }
+        | Event::SubtaskFailed { .. }
+        | Event::SubtaskDropped { .. }
+        | Event::Replanned { .. } => planned::line(event),
         Event::Acted { .. } => "acted: verification begins".into(),
         Event::Checked { result, .. } => match &result.outcome {
             CheckOutcome::Passed => format!("check {}: passed", result.name),
@@ -384,31 +118,10 @@ pub fn line(event: &Event) -> String {
         },
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, .. } => format!("resumed by {by}"),
+        Event::NotTakenUp { worker, why } => format!("{worker} cannot go on with it: {}", first_line(why)),
         Event::SignalRefused { by, why } => format!("{by} was refused: {why}"),
         Event::Ended { ending, .. } => ending_line(ending),
     }
-}
-
-fn doubt_line(action: ActionId, why: Doubt, ask: Ask) -> String {
-    let why = match why {
-        Doubt::Crash => "the process died",
-        Doubt::Cancelled => "the run was cancelled",
-        Doubt::LostReply => "no reply came",
-    };
-    let ask = match ask {
-        Ask::Probe => "its probe is asked",
-        Ask::Person => "a person must decide",
-    };
-    format!("{action}: in doubt, {why}; {ask}")
-}
-
-fn settled_line(action: ActionId, settlement: &Settlement, by: &str) -> String {
-    let how = match settlement {
-        Settlement::Happened { .. } => "it happened",
-        Settlement::DidNotHappen => "it did not happen, so it is made now",
-        Settlement::GivenUp { .. } => "given up, never repeated",
-    };
-    format!("{action}: settled by {by}: {how}")
 }
 
 fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {
@@ -416,6 +129,7 @@ fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {
     match purpose {
         Purpose::Act(id) => format!("step {step}: asks the model ({id}){last}"),
         Purpose::Critique(_) => format!("step {step}: asks the critic"),
+        Purpose::Plan(_) => format!("step {step}: asks for a plan{last}"),
     }
 }
 
@@ -441,6 +155,7 @@ pub fn ending_line(ending: &Ending) -> String {
             FailReason::ModelRefused { message } => {
                 format!("failed: the model refused: {}", first_line(message))
             }
+            FailReason::NoPlan { message } => format!("failed: no plan: {}", first_line(message)),
             FailReason::OutputDenied { by, reason } => format!("failed: output denied by {by}: {reason}"),
             FailReason::ApprovalExpired => "failed: nobody answered in time".into(),
         },
@@ -455,6 +170,7 @@ pub fn ending_line(ending: &Ending) -> String {
             HaltReason::ModelUnavailable { message } => {
                 format!("halted: the model is unavailable: {}", first_line(message))
             }
+            HaltReason::RepairStuck { why } => format!("halted: repairing does not help: {why}"),
         },
     }
 }
@@ -465,10 +181,6 @@ fn blocked_line(action: ActionId, why: &loops::Finding) -> String {
 
 fn switched_line(subtask: &SubtaskId, why: &loops::Finding) -> String {
     format!("{subtask}: told to change its strategy: {}", finding_line(why))
-}
-
-fn repeated_line(round: u32, back: u32) -> String {
-    format!("round {round}: output and diagnosis are nearly those of {back} rounds before")
 }
 
 /// What the guard found, on what evidence, and which setting changes it.

@@ -47,6 +47,7 @@ async fn client() -> Outcome<()> {
         sandbox: Sandbox::Off,
         secrets: Default::default(),
         reach: bowline_tools::Reach::nothing(),
+        inference: Default::default(),
         run: RunId::parse("conformance")?,
         action: ActionId { step: 1, index: 0 },
         key: Digest::of(b"conformance"),

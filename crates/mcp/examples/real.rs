@@ -194,6 +194,7 @@ async fn tried(connected: &Connected, work: &Path, attempt: Try) -> Outcome<()> 
         sandbox: Sandbox::Off,
         secrets: Default::default(),
         reach: bowline_tools::Reach::nothing(),
+        inference: Default::default(),
         run: RunId::parse("real")?,
         action: ActionId { step: 1, index: 0 },
         key: Digest::of(name.as_bytes()),

@@ -6,6 +6,7 @@ use bowline_core::agent::server::{BadServer, ServerName};
 
 use crate::difference::Difference;
 use crate::pins::BadPins;
+use crate::secret::Secrets;
 
 /// A server that cannot be used now.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +121,37 @@ pub enum McpError {
     /// The file of pins.
     #[error(transparent)]
     Pins(#[from] BadPins),
+}
+
+impl McpError {
+    /// The same without secrets in the words of the server.
+    pub(crate) fn masked(mut self, secrets: &Secrets) -> Self {
+        let hide = |words: &mut String| *words = secrets.mask(words);
+        match &mut self {
+            Self::Start { why, .. } | Self::List { why, .. } => hide(why),
+            Self::Late { complaint, .. } => hide(complaint),
+            Self::Broken { fault, complaint, .. } => {
+                hide(complaint);
+                match fault {
+                    Fault::Nonsense { sample, .. } => hide(sample),
+                    Fault::Http { why, .. } => hide(why),
+                    Fault::Closed | Fault::Ended { .. } | Fault::Oversized { .. } | Fault::Answer => {}
+                }
+            }
+            Self::Refused { message, .. } => hide(message),
+            Self::Version { theirs, .. } => hide(theirs),
+            Self::ChangedMeanwhile { summary, .. } => hide(summary),
+            // Lists are masked before they are compared; the rest are our own words.
+            Self::Declared(_)
+            | Self::Secret { .. }
+            | Self::NoNetwork { .. }
+            | Self::Unapproved { .. }
+            | Self::Changed { .. }
+            | Self::Closed { .. }
+            | Self::Pins(_) => {}
+        }
+        self
+    }
 }
 
 /// What was being done.

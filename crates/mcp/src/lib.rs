@@ -35,4 +35,5 @@ pub use difference::{Difference, Edited};
 pub use error::{Fault, McpError, Stage};
 pub use listing::Listed;
 pub use pins::{BadPins, Pin, PinnedBy, PinnedTool, Pins};
+pub use secret::secrets_of;
 pub use servers::{Connected, FirstUse, Held, Look, Network, Servers, Surroundings};

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::limits::{LIST_BYTES_MAX, PAGES_MAX, TOOL_BYTES_MAX, TOOLS_MAX};
+use crate::secret::Secrets;
 
 /// A tool in its server's words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +49,16 @@ impl Listed {
             schema: Value::Object(tool.input_schema.as_ref().clone()),
             annotations,
         })
+    }
+
+    /// The same without secrets, so that they are neither pinned nor shown nor told.
+    pub(crate) fn masked(self, secrets: &Secrets) -> Self {
+        Self {
+            name: secrets.mask(&self.name),
+            description: secrets.mask(&self.description),
+            schema: secrets.mask_json(self.schema),
+            annotations: secrets.mask_json(self.annotations),
+        }
     }
 
     fn bytes(&self) -> usize {

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read as _;
 
-use bowline_core::agent::server::{Given, Server, ServerName};
+use bowline_core::agent::server::{Given, Reach, Server, ServerName};
 use bowline_core::mask::Mask;
 use bowline_core::untrusted::outgoing::SECRET_MIN;
+
+use serde_json::Value;
 
 use crate::error::McpError;
 use crate::limits::SECRET_BYTES_MAX;
@@ -29,6 +31,17 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
+    /// The same for a value of JSON.
+    pub(crate) fn mask_json(&self, value: Value) -> Value {
+        if self.0.is_empty() {
+            return value;
+        }
+        let text = value.to_string();
+        let masked = self.mask(&text);
+        // What cannot be read any more was mostly secret.
+        if masked == text { value } else { serde_json::from_str(&masked).unwrap_or_default() }
+    }
+
     /// The text without them, in every notation they turn up in by accident.
     pub(crate) fn mask(&self, text: &str) -> String {
         Mask::new(self.0.iter().map(|secret| (NAME, secret.as_str()))).hide(text.to_owned()).text
@@ -55,6 +68,25 @@ pub(crate) fn resolve(
         secrets.0.push(secret);
     }
     Ok((values, secrets))
+}
+
+/// The secrets of a server by what they are called, for whoever must hide them
+/// wherever they turn up. Blocks on files.
+pub fn secrets_of(server: &Server) -> Result<Vec<(String, String)>, McpError> {
+    let given = match &server.how {
+        Reach::Stdio { env, .. } => env,
+        Reach::Http { headers, .. } => headers,
+    };
+    let mut found = Vec::new();
+    for (name, given) in given {
+        let secret = match given {
+            Given::Text(_) => continue,
+            Given::Variable { env, .. } => variable(&server.name, env)?,
+            Given::File { file, .. } => content(&server.name, file)?,
+        };
+        found.push((format!("{name} of {}", server.name), secret));
+    }
+    Ok(found)
 }
 
 fn variable(server: &ServerName, name: &str) -> Result<String, McpError> {
@@ -87,8 +119,6 @@ fn content(server: &ServerName, path: &str) -> Result<String, McpError> {
 
 #[cfg(test)]
 mod tests {
-    use bowline_core::agent::server::Reach;
-
     use super::*;
 
     fn look_up(given: Given) -> Result<(Vec<(String, String)>, Secrets), McpError> {

@@ -149,8 +149,9 @@ impl Session {
         self.seen.take_list_changed();
         let peer = self.peer();
         match timeout(max, listing::list(&peer, max)).await {
-            Ok(Ok(tools)) => Ok(tools),
+            Ok(Ok(tools)) => Ok(tools.into_iter().map(|tool| tool.masked(&self.secrets)).collect()),
             Ok(Err(NotListed::Unusable(why))) => {
+                let why = self.secrets.mask(&why);
                 Err(McpError::List { server: self.server.name.clone(), why })
             }
             Ok(Err(NotListed::Service(error))) => Err(self.error(&error, Stage::Listing, max)),
@@ -161,7 +162,9 @@ impl Session {
     /// What an error of the service means, with what the program said about it.
     pub(crate) fn error(&mut self, error: &ServiceError, stage: Stage, waited: Duration) -> McpError {
         match error {
-            ServiceError::McpError(error) => listing::refusal(&self.server.name, stage, error),
+            ServiceError::McpError(error) => {
+                listing::refusal(&self.server.name, stage, error).masked(&self.secrets)
+            }
             ServiceError::Timeout { .. } => self.late(stage, waited),
             ServiceError::TransportSend(sent) => match http_error(sent.error.as_ref()) {
                 Some(fault) => self.broken(fault),
@@ -185,7 +188,9 @@ impl Session {
             (Some(fault), None) => fault,
             (None, None) => otherwise,
         };
-        McpError::Broken { server: self.server.name.clone(), fault, complaint: self.complaint() }
+        let broken =
+            McpError::Broken { server: self.server.name.clone(), fault, complaint: self.complaint() };
+        broken.masked(&self.secrets)
     }
 
     fn complaint(&self) -> String {
@@ -278,6 +283,7 @@ async fn start(
                 *said = complaint();
             }
             hosted.end(Duration::ZERO).await;
+            not_open.why = not_open.why.masked(&secrets);
             Err(not_open)
         }
     }
@@ -323,7 +329,11 @@ async fn reach(
             let server = server.clone();
             Ok(Session { listening: None, service, hosted: None, tail: None, seen, secrets, server })
         }
-        Err(error) => Err(not_open(server, error, &seen, String::new())),
+        Err(error) => {
+            let mut not_open = not_open(server, error, &seen, String::new());
+            not_open.why = not_open.why.masked(&secrets);
+            Err(not_open)
+        }
     }
 }
 

@@ -73,7 +73,7 @@ impl ServerTool {
 
     /// Nobody knows whether it happened: what may be done about that is the run's to say.
     fn lost(text: String) -> ToolOutput {
-        ToolOutput { how: Returned::Unknown, text }
+        ToolOutput { how: Returned::Unknown, text, spent: None }
     }
 }
 

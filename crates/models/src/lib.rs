@@ -154,6 +154,12 @@ pub trait Model: Send + Sync {
     /// What its tokens cost. [`Price::FREE`] for a model that costs nothing and
     /// says so; `None` when nobody knows, which no run is started with.
     fn price(&self) -> Option<Price>;
+
+    /// Whether what it is told leaves the machine. A model that does not say counts as
+    /// one that lets it.
+    fn is_remote(&self) -> bool {
+        true
+    }
 }
 
 /// Sees text while it streams.

@@ -27,10 +27,7 @@ pub trait Dial: Send + Sync {
     async fn dial(&self, to: SocketAddr) -> io::Result<Dialed>;
 
     /// Whether this machine itself would answer at the address. Nothing is sent.
-    fn is_own(&self, address: IpAddr) -> bool {
-        let _ = address;
-        false
-    }
+    fn is_own(&self, address: IpAddr) -> bool;
 }
 
 /// TCP sockets of the operating system.

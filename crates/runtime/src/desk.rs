@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::effect::{Effect, EffectKey};
-use bowline_core::event::{Ending, Event, RestoreOutcome};
+use bowline_core::event::{Ending, RestoreOutcome};
 use bowline_core::id::{Millis, WorkerId};
 use bowline_core::input::{CallResult, EvidenceGap, Input, ProbeFinding, Returned, What};
 use bowline_core::message::Payload;
@@ -18,6 +18,7 @@ use bowline_store::{Append, AppendError, EndingKind, Fence, SignalId, StoreError
 use tokio::sync::{Notify, watch};
 use tokio::task::{Id, JoinSet};
 
+use crate::clerk;
 use crate::engine::{Patience, Stopped};
 use crate::error::EngineError;
 use crate::hands::{Arrival, Hands};
@@ -32,8 +33,6 @@ const DRAIN: Duration = Duration::from_secs(10);
 const CHECKPOINT_EVENTS_MIN: u64 = 2048;
 /// About what an event weighs in the journal, to compare with a checkpoint.
 const EVENT_BYTES: u64 = 300;
-/// How often an unacknowledged append is asked again.
-const ASK_AGAIN: u32 = 5;
 /// Results in a row from which nothing followed. A late one or two are normal;
 /// this many say that the same work is done over and over.
 const FRUITLESS_MAX: u32 = 64;
@@ -63,7 +62,7 @@ struct LastCheckpoint {
 }
 
 enum Next {
-    Arrived(Arrival),
+    Arrived(Box<Arrival>),
     Mail,
     Tick,
     Renew,
@@ -139,7 +138,7 @@ impl Desk {
                 return Ok(Stopped::Waiting(self.run.waits()));
             }
             match self.next().await? {
-                Next::Arrived(arrival) => self.arrived(arrival).await?,
+                Next::Arrived(arrival) => self.arrived(*arrival).await?,
                 Next::Mail => self.read_mail().await?,
                 Next::Tick => {
                     self.take_in(What::Tick.into(), &[]).await?;
@@ -203,8 +202,8 @@ impl Desk {
         }
         self.started.remove(&key);
         match arrival {
-            Some(arrival) => Ok(Next::Arrived(arrival?)),
-            None => Ok(Next::Arrived(broken_down(key).into())),
+            Some(arrival) => Ok(Next::Arrived(Box::new(arrival?))),
+            None => Ok(Next::Arrived(Box::new(broken_down(key).into()))),
         }
     }
 
@@ -238,19 +237,10 @@ impl Desk {
         let (blobs, checkpoint) = (arrival.blobs, self.worth_a_checkpoint());
         let summary = summary(&self.run);
         let shown = self.hands.hub.is_watched().then(|| events.clone());
-        self.append(Append { at, events, blobs, checkpoint, summary, consumed }).await?;
-        self.show(at, shown.unwrap_or_default());
+        let batch = Append { at, events, blobs, checkpoint, summary, consumed };
+        clerk::append(self.hands.store.as_ref(), &mut self.fence, batch).await?;
+        clerk::show(&self.hands.hub, &self.run, at, shown.unwrap_or_default());
         Ok(true)
-    }
-
-    async fn append(&mut self, batch: Append) -> Result<(), EngineError> {
-        let mut tries = 0;
-        loop {
-            match self.hands.store.append(&mut self.fence, batch.clone()).await {
-                Err(AppendError::Unacknowledged) if tries < ASK_AGAIN => tries += 1,
-                outcome => return Ok(outcome?),
-            }
-        }
     }
 
     /// A checkpoint pays once the events after the last one outweigh it.
@@ -294,7 +284,7 @@ impl Desk {
                 biased;
                 Some(done) = self.at_work.join_next_with_id() => {
                     if let Next::Arrived(arrival) = self.finished(done)? {
-                        self.take_in(arrival, &[]).await?;
+                        self.take_in(*arrival, &[]).await?;
                     }
                 }
                 () = &mut deadline => break,
@@ -310,13 +300,6 @@ impl Desk {
             self.hands.hub.show(&self.run.id, Seen::State { seq, sha256 });
         }
     }
-
-    fn show(&self, at: Millis, events: Vec<Event>) {
-        let first = self.run.seq + 1 - events.len() as u64;
-        for (seq, event) in (first..).zip(events) {
-            self.hands.hub.show(&self.run.id, Seen::Event { seq, at, event });
-        }
-    }
 }
 
 fn wake_time(effect: &Effect) -> Option<Millis> {
@@ -328,6 +311,7 @@ fn wake_time(effect: &Effect) -> Option<Millis> {
         | Effect::Probe { .. }
         | Effect::ReadEvidence { .. }
         | Effect::RunCheck { .. }
+        | Effect::Weigh { .. }
         | Effect::Restore { .. }
         | Effect::StoreResult { .. } => None,
     }
@@ -342,10 +326,11 @@ fn broken_down(key: EffectKey) -> What {
         EffectKey::Tool(action, attempt) => {
             let (how, output) = (Returned::Unknown, Payload::inline(&message()));
             let (full, trace, suspicions) = (None, None, Vec::new());
-            let result = CallResult { how, output, full, duration_ms: 0, trace, suspicions };
+            let result = CallResult { how, output, full, duration_ms: 0, trace, suspicions, spent: None };
             What::CallReturned { action, attempt, result }
         }
         EffectKey::Probe(action) => What::Probed { action, found: ProbeFinding::Unknown },
+        EffectKey::Weigh(serial) => What::Weighed { serial, holds: false },
         EffectKey::Evidence => {
             What::EvidenceRead(Err(EvidenceGap { path: "evidence".into(), message: message() }))
         }
@@ -376,6 +361,7 @@ pub(crate) fn summary(run: &Run) -> Summary {
         ending,
         waiting: waits.first().map(wait_word),
         wake_at: waits.iter().filter_map(wait_end).min(),
+        unable: run.unable.as_deref().filter(|_| run.ending().is_none()).map(str::to_owned),
         steps: run.spend.steps,
         tool_calls: run.spend.tool_calls,
         tokens: run.spend.settled.tokens,

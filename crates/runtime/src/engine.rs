@@ -1,6 +1,7 @@
 //! The engine: takes tasks, runs them, and goes on with them after a crash.
 
 pub(crate) mod equip;
+mod learning;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,8 @@ use bowline_tools::{Cages, Launcher, Reach, Sandbox, Tool, runs_programs};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
+use crate::aside;
+use crate::clerk::Clerk;
 use crate::clock::{Chance, Clock, SystemChance, SystemClock};
 use crate::desk::{Desk, LEASE_MS};
 use crate::error::EngineError;
@@ -214,10 +217,12 @@ impl Engine {
         equip::secrets(&task).await?;
         let model = inner.models.open(&task)?;
         let tools = inner.tools_of(&task).await?;
+        aside::refuse_what_leaks(&task, model.as_ref(), &tools)?;
         let price = model.price().ok_or_else(|| unpriced(&task))?;
         let fingerprint = Submission::fingerprint_of(&task, &tools);
         let seed = inner.name();
-        let submission = Submission { task, tools, key, seed, price, fingerprint, parent: None };
+        let learned = learning::plant(inner.store.as_ref(), &task).await;
+        let submission = Submission { task, tools, key, seed, price, fingerprint, learned, parent: None };
         loop {
             let id = RunId::from_chance(&draw::<12>(inner.chance.as_ref()));
             match inner.store.submit(&id, submission.clone(), inner.clock.now()).await {
@@ -426,10 +431,39 @@ impl Engine {
         }
     }
 
+    /// What a run came to that has ended; it is released then.
+    async fn over(&self, clerk: &Clerk) -> Option<Stopped> {
+        let ending = clerk.run.ending()?.clone();
+        self.give_up(&clerk.fence).await;
+        Some(Stopped::Ended(ending))
+    }
+
+    /// A run that lacks something: what it was told meanwhile still counts, and why it
+    /// is not worked on is written down.
+    async fn not_taken_up(&self, mut clerk: Clerk, error: EngineError) -> Result<Stopped, EngineError> {
+        clerk.read_mail().await?;
+        if let Some(stopped) = self.over(&clerk).await {
+            return Ok(stopped);
+        }
+        let why = format!("{error}; {}", error.remedy());
+        clerk.not_taken_up(&self.inner.worker, why).await?;
+        Err(error)
+    }
+
     async fn work(&self, claimed: Claimed) -> Result<Stopped, EngineError> {
-        let run = fold::from_claim(&claimed)?.run;
-        let (id, fence) = (run.id.clone(), claimed.fence);
-        let (hands, connections) = self.leased(&fence, self.inner.hands(&run, fence.epoch)).await??;
+        let mut clerk = self.inner.clerk(claimed)?;
+        // Whoever ends or answers a run is heard even where it cannot be worked on.
+        clerk.read_mail().await?;
+        if let Some(stopped) = self.over(&clerk).await {
+            return Ok(stopped);
+        }
+        let equipping = self.inner.hands(&clerk.run, clerk.fence.epoch);
+        let (hands, connections) = match self.leased(&clerk.fence, equipping).await? {
+            Ok(equipped) => equipped,
+            Err(error) => return self.not_taken_up(clerk, error).await,
+        };
+        let (run, fence) = (clerk.run, clerk.fence);
+        let id = run.id.clone();
         let sandbox = hands.sandbox.clone();
         let desk = Desk::new(run, fence, hands, self.inner.patience, self.inner.stop.subscribe());
         let _postman = self.inner.postman();
@@ -489,6 +523,13 @@ async fn deliver(store: Arc<dyn RunStore>, hub: Arc<Hub>) {
 }
 
 impl Inner {
+    /// Whoever reads the mail of a claimed run.
+    fn clerk(&self, claimed: Claimed) -> Result<Clerk, EngineError> {
+        let run = fold::from_claim(&claimed)?.run;
+        let (store, clock, hub) = (self.store.clone(), self.clock.clone(), self.hub.clone());
+        Ok(Clerk { run, fence: claimed.fence, store, clock, hub })
+    }
+
     /// A name nobody drew before.
     fn name(&self) -> String {
         RunId::from_chance(&draw::<16>(self.chance.as_ref())).to_string()

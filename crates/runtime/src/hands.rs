@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::append_list::AppendList;
+use bowline_core::budget::Cost;
 use bowline_core::effect::Effect;
 use bowline_core::event::{Confinement, Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
 use bowline_core::guard::OutputTrace;
@@ -14,6 +15,7 @@ use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
 use bowline_core::mask::Mask;
 use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
+use bowline_core::plan::Test;
 use bowline_core::policy::Concern;
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
@@ -22,8 +24,8 @@ use bowline_core::untrusted::suspicion::suspicion;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
-    CallContext, OVERRUN_MAX, Probed, Reach, Registry, Sandbox, Secrets, Workspace, cap_output, check,
-    evidence, restore,
+    CallContext, Inference, OVERRUN_MAX, Probed, Reach, Registry, Sandbox, Secrets, ToolOutput, Workspace,
+    cap_output, check, evidence, restore,
 };
 
 use crate::clock::Clock;
@@ -68,6 +70,7 @@ pub(crate) struct Hands {
     pub(crate) sandbox: Sandbox,
     pub(crate) secrets: Secrets,
     pub(crate) reach: Reach,
+    pub(crate) inference: Inference,
     /// In what programs run; `None` if the run has none.
     pub(crate) programs: Option<Confinement>,
     pub(crate) results: Option<std::path::PathBuf>,
@@ -107,6 +110,7 @@ impl Hands {
             Effect::RunCheck { round, index, how, output } => {
                 self.run_check(round, index, &how, &output).await
             }
+            Effect::Weigh { serial, output, test } => self.weigh(serial, &output, &test).await,
             Effect::Restore { action, image } => self.restore(action, &image).await,
             Effect::StoreResult { output } => self.store_result(&output).await,
             Effect::WakeAt { .. } => return None,
@@ -223,6 +227,7 @@ impl Hands {
             sandbox: self.sandbox.clone(),
             secrets: self.secrets.clone(),
             reach: self.reach.clone(),
+            inference: self.inference.clone(),
             run: self.run.clone(),
             action,
             key: Digest::ZERO,
@@ -255,14 +260,19 @@ impl Hands {
         let (action, attempt) = (context.action, context.attempt);
         let args = self.texts.text(args).await?;
         let started = self.clock.now();
-        let (how, text, most) = match self.registry.examine(tool.as_str(), &args) {
-            Err(problem) => (Returned::Known(Outcome::Error), format!("{problem:?}"), OUTPUT_BYTES),
+        let (ToolOutput { how, text, spent }, most) = match self.registry.examine(tool.as_str(), &args) {
+            Err(problem) => {
+                (ToolOutput::error(format!("{problem:?}")).spending(Cost::default()), OUTPUT_BYTES)
+            }
             Ok((tool, args)) => {
                 let (deadline, most) = (context.timeout + OVERRUN_MAX, tool.spec().output_bytes());
-                match tokio::time::timeout(deadline, tool.run(args, &context)).await {
-                    Ok(output) => (output.how, output.text, most),
-                    Err(_) => (Returned::Unknown, format!("no answer within {} s", deadline.as_secs()), most),
-                }
+                let late = |_| ToolOutput {
+                    how: Returned::Unknown,
+                    text: format!("no answer within {} s", deadline.as_secs()),
+                    spent: None,
+                };
+                let running = tokio::time::timeout(deadline, tool.run(args, &context));
+                (running.await.unwrap_or_else(late), most)
             }
         };
         let text = self.masked(text);
@@ -274,7 +284,7 @@ impl Hands {
         let (output, full) = kept_output(text, most, &mut blobs);
         let plain = OutputTrace::plain(output.digest(), ok);
         let trace = trace.filter(|trace| *trace != plain).map(Box::new);
-        let result = CallResult { how, output, full, duration_ms, trace, suspicions };
+        let result = CallResult { how, output, full, duration_ms, trace, suspicions, spent };
         Ok(Arrival { what: What::CallReturned { action, attempt, result }, blobs })
     }
 
@@ -347,6 +357,11 @@ impl Hands {
         let log = Payload::keep(self.masked(log), &mut blobs);
         let outcome = self.masked_outcome(outcome);
         Ok(Arrival { what: What::CheckReturned { round, index, outcome, log, duration_ms }, blobs })
+    }
+
+    async fn weigh(&self, serial: u32, output: &Content, test: &Test) -> Result<Arrival, StoreError> {
+        let output = self.texts.join(output).await?;
+        Ok(What::Weighed { serial, holds: test.holds(&output) }.into())
     }
 
     async fn restore(&self, action: ActionId, image: &FileImage) -> Result<Arrival, StoreError> {

@@ -63,6 +63,7 @@ impl Judge {
         let who = match who {
             Purpose::Act(id) => id.to_string(),
             Purpose::Critique(round) => format!("critique of round {round}"),
+            Purpose::Plan(round) => format!("plan {round}"),
         };
         let known = self.origins().heard.get(&who).copied().unwrap_or(0);
         let mut news = Vec::new();

@@ -9,6 +9,8 @@
 //! All policy lives in [`bowline_core`]; this crate performs effects and reports
 //! what came of them. A function here that awaits holds no policy.
 
+mod aside;
+mod clerk;
 mod clock;
 mod desk;
 mod engine;

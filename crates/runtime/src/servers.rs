@@ -88,7 +88,8 @@ async fn connect(task: &Task, servers: Option<&Servers>, server: &Server) -> Res
     servers.connect(server, FirstUse::Refuse).await.map_err(unusable)
 }
 
-fn unusable(error: McpError) -> EngineError {
+/// A server that cannot be used, as an error of the engine.
+pub(crate) fn unusable(error: McpError) -> EngineError {
     EngineError::Task { what: error.to_string(), remedy: error.remedy().to_string() }
 }
 

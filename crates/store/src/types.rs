@@ -126,6 +126,9 @@ pub struct Summary {
     /// Until when it waits: then it goes on even if nobody acts. `None`: for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake_at: Option<Millis>,
+    /// Why the last worker could not go on with it, if it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unable: Option<String>,
     /// Model calls so far.
     pub steps: u32,
     /// Tool calls so far.

@@ -17,6 +17,12 @@ impl StopFlag {
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// That of a caller who is gone.
+    #[cfg(test)]
+    pub(crate) fn raised() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
 }
 
 /// File work did not come back.

@@ -11,6 +11,7 @@ use bowline_core::tool::{Consent, Need, Repeat, ToolSpec, Touch};
 use serde_json::Value;
 
 use crate::Tool;
+use crate::ask::{ASK_MS, AskModel};
 use crate::files::{delete, edit, glob, list, patch, read, relocate, search, write};
 use crate::note::Note;
 use crate::pause::{PAUSE_MS, Wait, WaitFor};
@@ -39,13 +40,14 @@ pub(crate) enum BuiltIn {
     Note,
     Wait,
     WaitFor,
+    AskModel,
 }
 
 /// What a tool is told about, takes, and does to the world.
 type About = (&'static str, Value, Touch);
 
 impl BuiltIn {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::ReadFile,
         Self::WriteFile,
         Self::EditFile,
@@ -61,6 +63,7 @@ impl BuiltIn {
         Self::Note,
         Self::Wait,
         Self::WaitFor,
+        Self::AskModel,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -80,6 +83,7 @@ impl BuiltIn {
             Self::Note => "note",
             Self::Wait => "wait",
             Self::WaitFor => "wait_for",
+            Self::AskModel => "ask_model",
         }
     }
 
@@ -123,6 +127,7 @@ impl BuiltIn {
             Self::RunCommand => Some(Need::Shell),
             Self::Fetch | Self::HttpRequest => Some(Need::Network),
             Self::WaitFor => Some(Need::Watch),
+            Self::AskModel => Some(Need::Inference),
             Self::Note | Self::Wait => None,
         }
     }
@@ -144,6 +149,7 @@ impl BuiltIn {
             Self::Note => (Note::DESCRIPTION, Note::schema(), Touch::Read),
             Self::Wait => (Wait::DESCRIPTION, Wait::schema(), Touch::Read),
             Self::WaitFor => (WaitFor::DESCRIPTION, WaitFor::schema(), Touch::Read),
+            Self::AskModel => (AskModel::DESCRIPTION, AskModel::schema(), Touch::Read),
         }
     }
 
@@ -162,6 +168,7 @@ impl BuiltIn {
             Self::RunCommand => COMMAND_MS,
             Self::Fetch | Self::HttpRequest => HTTP_MS,
             Self::Wait | Self::WaitFor => PAUSE_MS,
+            Self::AskModel => ASK_MS,
         }
     }
 
@@ -181,7 +188,8 @@ impl BuiltIn {
             | Self::SearchFiles
             | Self::RunCommand
             | Self::Fetch
-            | Self::Note => None,
+            | Self::Note
+            | Self::AskModel => None,
         }
     }
 
@@ -203,6 +211,7 @@ impl BuiltIn {
             Self::Note => Arc::new(Note::new(spec)),
             Self::Wait => Arc::new(Wait::new(spec)),
             Self::WaitFor => Arc::new(WaitFor::new(spec)),
+            Self::AskModel => Arc::new(AskModel::new(spec)),
         }
     }
 }

@@ -17,6 +17,7 @@
 //!   (in place only where a simulation asks: [`file_work_in_place`]).
 
 mod arguments;
+mod ask;
 mod background;
 mod built_in;
 pub mod check;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bowline_core::budget::Cost;
 use bowline_core::event::Outcome;
 use bowline_core::id::{ActionId, RunId};
 use bowline_core::input::Returned;
@@ -47,6 +49,7 @@ use bowline_core::provenance::Digest;
 use bowline_core::tool::{Departure, FileImage, Repeat, ToolSpec};
 use serde_json::Value;
 
+pub use ask::{Inference, SideAnswer, SideModel, SideQuestion};
 pub use background::file_work_in_place;
 pub use bowline_cage::Launcher;
 pub use output::cap_output;
@@ -118,6 +121,8 @@ pub struct CallContext {
     pub secrets: Secrets,
     /// What it may reach over the network.
     pub reach: Reach,
+    /// Whom it may ask a question on the side.
+    pub inference: Inference,
     /// The run it belongs to.
     pub run: RunId,
     /// Which action it is.
@@ -141,26 +146,29 @@ pub struct ToolOutput {
     pub how: Returned,
     /// The whole output; what the model reads of it is for the caller to cap.
     pub text: String,
+    /// What the model it asked used; `None`: it asked none, or nobody knows.
+    pub spent: Option<Cost>,
 }
 
 impl ToolOutput {
     /// It did what it was asked.
     #[must_use]
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { how: Returned::Known(Outcome::Ok), text: text.into() }
+        Self { how: Returned::Known(Outcome::Ok), text: text.into(), spent: None }
     }
 
     /// It did not; the text says why.
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
-        Self { how: Returned::Known(Outcome::Error), text: text.into() }
+        Self { how: Returned::Known(Outcome::Error), text: text.into(), spent: None }
     }
 
     /// It did not happen, and may work later: not before `retry_after`, where that is known.
     #[must_use]
     pub fn trouble(text: impl Into<String>, retry_after: Option<Duration>) -> Self {
         let ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        Self { how: Returned::Trouble { retry_after_ms: retry_after.map(ms) }, text: text.into() }
+        let how = Returned::Trouble { retry_after_ms: retry_after.map(ms) };
+        Self { how, text: text.into(), spent: None }
     }
 
     /// It was ended by its deadline: a known outcome only for a call that may be repeated.
@@ -170,7 +178,14 @@ impl ToolOutput {
             Repeat::Freely | Repeat::WithSameKey => Returned::Known(Outcome::TimedOut),
             Repeat::Never => Returned::Unknown,
         };
-        Self { how, text: text.into() }
+        Self { how, text: text.into(), spent: None }
+    }
+
+    /// The same, having asked a model that used so much.
+    #[must_use]
+    pub fn spending(mut self, spent: Cost) -> Self {
+        self.spent = Some(spent);
+        self
     }
 }
 

@@ -21,13 +21,24 @@ pub struct Secrets(Arc<Held>);
 
 #[derive(Default)]
 struct Held {
+    /// What programs may be given.
     values: BTreeMap<String, String>,
+    /// What nobody is given here, and is hidden all the same.
+    hidden: BTreeMap<String, String>,
     mask: Mask,
+}
+
+impl Held {
+    fn new(values: BTreeMap<String, String>, hidden: BTreeMap<String, String>) -> Self {
+        let all = values.iter().chain(&hidden);
+        let mask = Mask::new(all.map(|(name, value)| (name.as_str(), value.as_str())));
+        Self { values, hidden, mask }
+    }
 }
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.values.keys()).finish()
+        f.debug_set().entries(self.0.values.keys().chain(self.0.hidden.keys())).finish()
     }
 }
 
@@ -51,8 +62,14 @@ impl Secrets {
             let bad = |(what, remedy): (String, String)| BadSecret { name: name.clone(), what, remedy };
             values.insert(name.clone(), value(place).map_err(bad)?);
         }
-        let mask = Mask::new(values.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-        Ok(Self(Arc::new(Held { values, mask })))
+        Ok(Self(Arc::new(Held::new(values, BTreeMap::new()))))
+    }
+
+    /// The same, with values that are hidden too and given to no program, by name.
+    #[must_use]
+    pub fn hiding(self, hidden: impl IntoIterator<Item = (String, String)>) -> Self {
+        let hidden = self.0.hidden.clone().into_iter().chain(hidden).collect();
+        Self(Arc::new(Held::new(self.0.values.clone(), hidden)))
     }
 
     /// The value of a secret, for a program that is named for it.
@@ -70,7 +87,8 @@ impl Secrets {
     /// All of them, to be looked for in what would leave.
     #[must_use]
     pub fn all(&self) -> Vec<Secret<'_>> {
-        self.0.values.iter().map(|(name, value)| Secret { name, value }).collect()
+        let all = self.0.values.iter().chain(&self.0.hidden);
+        all.map(|(name, value)| Secret { name, value }).collect()
     }
 }
 
@@ -126,6 +144,16 @@ mod tests {
         assert_eq!(secrets.value("OTHER"), None);
         assert_eq!(secrets.mask().hide("a hunter2-hunter2".into()).text, "a [secret TOKEN]");
         assert!(!format!("{secrets:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn what_is_hidden_besides_is_masked_and_given_to_nobody() {
+        let hidden = [("KEY of issues".to_owned(), "correct horse".to_owned())];
+        let secrets = Secrets::default().hiding(hidden);
+        assert_eq!(secrets.mask().hide("a correct horse".into()).text, "a [secret KEY of issues]");
+        assert_eq!(secrets.value("KEY of issues"), None);
+        assert_eq!(secrets.all().len(), 1, "and looked for in what would leave");
+        assert!(!format!("{secrets:?}").contains("horse"));
     }
 
     #[test]

@@ -168,6 +168,7 @@ fn late_reply(event: &Event) -> Option<Event> {
         duration_ms: 0,
         trace: None,
         suspicions: Vec::new(),
+        spent: None,
     })
 }
 

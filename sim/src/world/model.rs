@@ -90,17 +90,34 @@ fn answer(seed: u64, writes_files: bool, request: &Request) -> Answer {
     let purpose = match &request.purpose {
         Purpose::Act(id) => id.to_string(),
         Purpose::Critique(round) => format!("critique {round}"),
+        Purpose::Plan(round) => format!("plan {round}"),
     };
     let said = format!("{:?}", request.messages);
     let mut draw = keyed(seed, &[b"answer", purpose.as_bytes(), said.as_bytes()]);
     let turn = request.messages.iter().filter(|said| matches!(said, Said::Assistant { .. })).count() as u64;
     let (stop, text, calls) = match request.purpose {
         Purpose::Critique(_) => critique(&mut draw),
+        Purpose::Plan(_) => plan(&mut draw),
         Purpose::Act(_) => act(&mut draw, turn, writes_files),
     };
     let output = (text.len() as u64 / 4 + 10).min(request.output_tokens);
     let usage = Usage { input: said.len() as u64 / 8, output, ..Usage::default() };
     Answer { stop, usage, micros: 1, text, calls }
+}
+
+/// A plan that can be carried out, or one that cannot, or none.
+fn plan(draw: &mut Draw) -> (Stop, String, Vec<SaidCall>) {
+    let name = draw.below(1000);
+    let text = match draw.below(10) {
+        0 => "First I would look at it.".into(),
+        1 => r#"{"plan": [{"id": "a", "goal": "do it", "after": ["b"]}]}"#.into(),
+        2..=4 => format!(r#"{{"plan": [{{"id": "only-{name}", "goal": "do it"}}]}}"#),
+        _ => format!(
+            r#"{{"plan": [{{"id": "look-{name}", "goal": "look"}},
+                {{"id": "mend-{name}", "goal": "mend", "after": ["look-{name}"]}}]}}"#
+        ),
+    };
+    (Stop::End, text, Vec::new())
 }
 
 fn critique(draw: &mut Draw) -> (Stop, String, Vec<SaidCall>) {
@@ -157,6 +174,7 @@ fn call(draw: &mut Draw, index: u64, writes_files: bool) -> SaidCall {
         (2..=7, false) => ("pay", amount),
         (8..=10, false) => ("slow_pay", amount),
         (11..=15, false) | (12..=15, true) => ("put", json!({ "amount": 1, "what": draw.below(5) })),
+        (16, _) => ("ask_model", json!({ "question": format!("What is {amount}?") })),
         (_, _) => ("look", json!({})),
     };
     SaidCall { id: format!("c{index}"), tool: tool.into(), args: args.to_string() }

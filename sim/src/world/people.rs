@@ -79,9 +79,10 @@ fn reopen(alive: &Alive, id: &RunId, why: &HaltReason) -> Option<Signal> {
             let unit = if is_time { 600_000 } else { 20 };
             vec![Raise { limit: limit.clone(), to: wanted.saturating_mul(2) + unit }]
         }
-        HaltReason::Cancelled { .. } | HaltReason::Looping(_) | HaltReason::ModelUnavailable { .. } => {
-            Vec::new()
-        }
+        HaltReason::Cancelled { .. }
+        | HaltReason::Looping(_)
+        | HaltReason::ModelUnavailable { .. }
+        | HaltReason::RepairStuck { .. } => Vec::new(),
     };
     Some(Signal::Resume { raise })
 }

@@ -197,7 +197,7 @@ fn draw_task(draw: &mut Draw, index: u64, writes_files: bool, folder: &str) -> T
         12..=16 => "when-unchecked",
         _ => "always",
     };
-    let mut tools = vec!["pay", "slow_pay", "put", "look"];
+    let mut tools = vec!["pay", "slow_pay", "put", "look", "ask_model"];
     if writes_files {
         tools.push("write_file");
     }

@@ -206,7 +206,7 @@ impl SimTool {
 }
 
 fn unknown() -> ToolOutput {
-    ToolOutput { how: Returned::Unknown, text: "the line went dead".into() }
+    ToolOutput { how: Returned::Unknown, text: "the line went dead".into(), spent: None }
 }
 
 fn about(ctx: &CallContext) -> String {

@@ -197,6 +197,7 @@ impl Hands {
             sandbox: Sandbox::Off,
             secrets: Default::default(),
             reach: Reach::nothing(),
+            inference: Default::default(),
             run: RunId::parse("hostile")?,
             action: ActionId { step: 1, index: 0 },
             key: Digest::of(b"hostile"),

@@ -50,7 +50,10 @@ struct RustFile<'a> {
 
 impl<'a> RustFile<'a> {
     fn read(file: &'a File) -> Option<Self> {
-        let ours = file.parts().next().is_some_and(|top| ["crates", "sim", "bench", "xtask"].contains(&top));
+        let ours = file
+            .parts()
+            .next()
+            .is_some_and(|top| ["crates", "sim", "proof", "bench", "xtask"].contains(&top));
         if !ours || !file.is_rust() || file.is_fixture() {
             return None;
         }

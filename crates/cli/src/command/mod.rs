@@ -13,6 +13,7 @@ mod guard;
 mod guard_eval;
 mod init;
 mod mcp;
+mod plan;
 mod replay;
 mod resume;
 mod run;
@@ -55,6 +56,7 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Gc(args) => gc::gc(&desk, &args).await,
         Command::Guard(args) => guard::guard(screen, *args),
         Command::Check(args) => check::check(&desk, &args),
+        Command::Plan(args) => plan::plan(&desk, &args),
         Command::Mcp(command) => mcp::mcp(&desk, &command).await,
         Command::Doctor(_) => doctor::doctor(&desk).await,
         Command::Init(args) => init::init(&desk, &args),

@@ -56,11 +56,13 @@ fn cells(row: &RunRow, now: Millis, alive: bool) -> Vec<String> {
 /// Where a run stands, for a listing.
 fn state(row: &RunRow, leased: bool) -> String {
     let summary = &row.summary;
+    let cannot = if summary.unable.is_some() { " (cannot go on)" } else { "" };
     match (summary.ending, &summary.waiting) {
         (Some(_), _) => summary.phase.clone(),
         (None, Some(waiting)) if waiting == "paused" => "paused".into(),
-        (None, Some(waiting)) => format!("waits: {waiting}"),
+        (None, Some(waiting)) => format!("waits: {waiting}{cannot}"),
         (None, None) if row.worker.is_some() && leased => summary.phase.clone(),
+        (None, None) if summary.unable.is_some() => format!("{}{cannot}", summary.phase),
         (None, None) => format!("{} (stopped)", summary.phase),
     }
 }
@@ -78,6 +80,7 @@ fn object(row: &RunRow) -> Value {
             EndingKind::Halted => "halted",
         }),
         "waiting": summary.waiting,
+        "unable": summary.unable,
         "worker": row.worker,
         "steps": summary.steps,
         "tool_calls": summary.tool_calls,

@@ -45,6 +45,9 @@ fn reopen(program: &str, run: &Run, why: &HaltReason, report: Option<&HaltReport
     match why {
         HaltReason::Cancelled { .. } => vec![(plain, "reopens it".into())],
         HaltReason::Looping(_) => vec![(plain, "lets it go on, as if nothing had been counted".into())],
+        HaltReason::RepairStuck { .. } => {
+            vec![(plain, "goes on with another repair, once you have looked at it".into())]
+        }
         HaltReason::ModelUnavailable { .. } => vec![(plain, "goes on once the model answers".into())],
         HaltReason::LimitReached(why) => {
             // A journal of before there were reports names the limit alone.

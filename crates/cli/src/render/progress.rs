@@ -114,6 +114,9 @@ impl Progress {
             | Event::CallBlocked { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::Replanned { .. }
+            | Event::Remedied(_)
             | Event::LimitNear { .. } => self.screen.paint(Look::Open, text),
             Event::Submitted(_)
             | Event::Claimed { .. }
@@ -121,6 +124,8 @@ impl Progress {
             | Event::Decomposed { .. }
             | Event::Retrieved { .. }
             | Event::SubtaskStarted { .. }
+            | Event::BranchChosen { .. }
+            | Event::SubtaskDropped { .. }
             | Event::StepStarted { .. }
             | Event::StepFinished { .. }
             | Event::CallRefused { .. }
@@ -135,12 +140,14 @@ impl Progress {
             | Event::Checked { .. }
             | Event::Verified { finding: Finding::NothingToCheck, .. }
             | Event::Diagnosed { .. }
+            | Event::Controlled(_)
             | Event::RepairStarted { .. }
             | Event::Repaired { .. }
             | Event::Stopping { .. }
             | Event::RollbackStarted { .. }
             | Event::Restored { .. }
             | Event::Resumed { .. }
+            | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => text.into(),
         }
     }

@@ -4,7 +4,7 @@ use bowline_core::event::{Ending, Event, HaltReport, Outcome, Verdict};
 use bowline_core::id::Millis;
 use bowline_core::run::Run;
 use bowline_core::task::WorkspaceMode;
-use bowline_core::view::{CallRef, ending_line, line};
+use bowline_core::view::{CallRef, ending_line, line, quality_curve};
 use serde_json::{Value, json};
 
 use super::screen::Look;
@@ -23,6 +23,7 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     section(screen, "asked", escape::multiline(&run.task.goal).lines().map(str::to_owned).collect());
     section(screen, "with", with(report));
     section(screen, "plan", plan(report));
+    section(screen, "ways", ways(report));
     section(
         screen,
         "evidence",
@@ -37,6 +38,7 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     section(screen, "answers", answers(report));
     section(screen, "checked", vec![result::checked(report)]);
     section(screen, "repaired", repairs(report));
+    section(screen, "quality", quality_curve(report.events.iter().map(|(_, _, event)| event)));
     section(screen, "spent", spent(report));
     section(screen, "nearly out", live::near(run));
     if run.ending().is_none() {
@@ -44,6 +46,7 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     }
     section(screen, "output", output(report));
     if run.ending().is_none() {
+        section(screen, "cannot go", run.unable.iter().map(|why| escape::line(why)).collect());
         section(screen, "waits for", live::awaited(run, now).iter().map(|wait| escape::line(wait)).collect());
     }
     section(screen, "head", vec![report.row.head.to_string()]);
@@ -110,7 +113,15 @@ fn plan(report: &Report) -> Vec<String> {
         let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
         format!("{}{after}: {}", subtask.id, escape::cut(&escape::line(&subtask.goal), 80))
     };
-    subtasks.iter().map(one).collect()
+    subtasks.into_iter().map(one).collect()
+}
+
+/// Where the plan was left, chosen in or changed.
+fn ways(report: &Report) -> Vec<String> {
+    let turns = report.events.iter().map(|(_, _, event)| event).filter(|event| {
+        matches!(event, Event::BranchChosen { .. } | Event::SubtaskFailed { .. } | Event::Replanned { .. })
+    });
+    turns.map(|event| escape::line(&line(event))).collect()
 }
 
 fn call(call: &CallRef) -> String {

@@ -232,3 +232,95 @@ fn a_program_of_the_models_choice_writes_only_where_its_agent_may() {
     assert_eq!(place.read("task/project/drafts/a"), "in\n");
     assert!(!place.path("task/project/b").exists(), "only drafts may be written");
 }
+
+/// A task of an agent that holds a secret and may write drafts.
+fn with_a_secret(place: &Place, replies: &str) {
+    let manifest = r#"
+name = "payer"
+model = "scripted:model.yaml"
+sandbox = "none"
+tools = ["patch_file", "read_file", "write_file"]
+[capabilities]
+file_read = ["."]
+file_write = ["."]
+[secrets]
+PAY_TOKEN = { file = "token.txt" }
+[[tool]]
+name = "pay"
+command = ["sh", "./pay.sh"]
+description = "Pays."
+schema = { type = "object" }
+consent = "not-needed"
+"#;
+    place.write("task/agent.toml", manifest).write("task/token.txt", "tok-12345678\n");
+    place.write("task/pay.sh", "cat >> args.json\n");
+    place.write("task/model.yaml", &format!("script: 1\nconversations:\n{replies}"));
+    let task =
+        "goal = \"Pay\"\nagent = \"agent.toml\"\nreview = \"never\"\n[workspace]\npath = \"project\"\n";
+    place.write("task/task.toml", task).write("task/project/x", "");
+}
+
+#[test]
+fn a_secret_in_a_disguise_that_no_mask_finds_makes_the_call_refused() {
+    // Backwards, and hexadecimal in mixed letters.
+    for disguise in ["87654321-kot", "746F6b2d3132333435363738"] {
+        let place = Place::new();
+        let replies = format!(
+            "  main:\n    - calls: [{{tool: pay, args: {{note: \"{disguise}\"}}}}]\n    \
+             - expect: {{error: true, last_contains: in a form that cannot be masked}}\n      say: done\n"
+        );
+        with_a_secret(&place, &replies);
+        place.bowline(&["run", "task"]).ends(0);
+        assert!(!place.path("task/project/args.json").exists(), "{disguise} was sent");
+        let shown = place.bowline(&["show", "last", "--json"]).ends(0).good();
+        assert!(!shown.contains(disguise), "{shown}");
+    }
+    // Base64 and hexadecimal as programs write it are masked, and so are escapes of JSON.
+    for disguise in ["dG9rLTEyMzQ1Njc4", "746f6b2d3132333435363738", "\\\\u0074ok-12345678"] {
+        let place = Place::new();
+        let args = format!("{{\\\"note\\\":\\\"{disguise}\\\"}}");
+        let replies =
+            format!("  main:\n    - calls: [{{tool: pay, raw_args: \"{args}\"}}]\n    - say: done\n");
+        with_a_secret(&place, &replies);
+        place.bowline(&["run", "task"]).ends(4).says("it holds the secret PAY_TOKEN");
+        place.bowline(&["approve", "last", "--yes"]).ends(0);
+        place.bowline(&["resume", "last"]).ends(0);
+        let sent = place.read("task/project/args.json");
+        assert!(sent.contains("[secret PAY_TOKEN]"), "{disguise}: {sent}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_without_secrets_and_between_fences() {
+    let place = Place::new();
+    let patch = "--- a/x\\n+++ b/x\\n@@ -1 +1 @@\\n-nothing like it\\n+new\\n";
+    let replies = format!(
+        "  main:\n    - calls: [{{tool: patch_file, args: {{path: x, patch: \"{patch}\"}}}}]\n    \
+         - expect: {{error: true, last_contains: [\"untrusted_data\", \"[secret PAY_TOKEN]\"]}}\n      say: done\n"
+    );
+    with_a_secret(&place, &replies);
+    place.write("task/project/x", "the token is tok-12345678\n");
+    place.bowline(&["run", "task"]).ends(0);
+    let told = place.bowline(&["show", "last", "--events"]).ends(0).good();
+    assert!(told.contains("a1.0: refused") && !told.contains("tok-12345678"), "{told}");
+}
+
+#[test]
+fn a_link_in_the_folder_an_agent_may_write_leads_nowhere() {
+    let place = Place::new();
+    let write = |path: &str| format!("{{tool: write_file, args: {{path: {path}, content: new}}}}");
+    let replies = format!(
+        "  main:\n    - calls: [{}, {}]\n    - expect: {{error: true}}\n      say: done\n",
+        write("drafts/own"),
+        write("drafts/out/plan")
+    );
+    place.write("task/agent.toml", MANIFEST).write("task/project/plans/plan", "old");
+    place.write("task/project/drafts/a", "");
+    std::os::unix::fs::symlink("../plans", place.path("task/project/drafts/out")).unwrap();
+    place.write("task/model.yaml", &format!("script: 1\nconversations:\n{replies}"));
+    let task = "goal = \"g\"\nagent = \"agent.toml\"\nreview = \"never\"\n[workspace]\npath = \"project\"\n";
+    place.write("task/task.toml", task);
+    place.bowline(&["run", "task"]).ends(0);
+    assert_eq!(place.read("task/project/plans/plan"), "old", "the link widened the grant");
+    assert_eq!(place.read("task/project/drafts/own"), "new");
+}

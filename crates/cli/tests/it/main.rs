@@ -17,6 +17,7 @@ mod journal;
 mod mcp;
 mod outlet;
 mod people;
+mod plan;
 mod refused;
 mod terminal;
 mod trouble;

@@ -127,3 +127,118 @@ fn a_tool_of_a_server_that_the_agent_is_not_granted_is_not_there() {
     place.bowline(&["mcp", "approve", "sums", "--agent", "agent.toml", "--yes"]).ends(0);
     place.bowline(&["run", "task.toml"]).ends(0).says("nothing to call");
 }
+
+/// A run that waits for a yes to a call of its server, which is gone by now.
+fn abandoned() -> Place {
+    let place = place();
+    let replies = "  main:\n    - calls: [{tool: sums.add, args: {a: 1}}, {tool: sums.add, args: {a: 2}}]\n    - say: three\n";
+    place.write("server.sh", &answering());
+    place.write("model.yaml", &format!("script: 1\nconversations:\n{replies}"));
+    place.write("agent.toml", &format!("model = \"scripted:model.yaml\"\n{AGENT}"));
+    place.write("task.toml", "goal = \"add\"\nagent = \"agent.toml\"\nreview = \"never\"\n");
+    place.bowline(&["mcp", "approve", "sums", "--agent", "agent.toml", "--yes"]).ends(0);
+    place.bowline(&["run", "task.toml"]).ends(4);
+    place.write("server.sh", "exit 3\n");
+    place
+}
+
+#[test]
+fn a_run_whose_server_is_gone_says_so_and_can_be_answered_and_cancelled() {
+    let place = abandoned();
+    place.bowline(&["deny", "last", "a1.0", "--reason", "not now"]).ends(0).says("denied");
+    place.bowline(&["resume", "last"]).ends(2).complains("its program ended");
+    place.bowline(&["resume", "last"]).ends(2);
+    let listed = place.bowline(&["runs", "--json"]).ends(0);
+    let why = listed.objects()[0]["unable"].as_str().unwrap().to_owned();
+    assert!(why.contains("sums") && why.contains("its program ended"), "{why}");
+    place.bowline(&["show", "last"]).ends(0).says("cannot go").says("its program ended");
+    place.bowline(&["cancel", "last"]).ends(0).says("is halted");
+    let told = place.bowline(&["show", "last", "--events"]).ends(0);
+    let told = told.good();
+    assert_eq!(told.matches("cannot go on with it").count(), 1, "a reason is noted once:\n{told}");
+    assert_eq!(told.matches("a1.0: refused (denied)").count(), 1, "{told}");
+    assert_eq!(told.matches("a1.1: refused (cancelled)").count(), 1, "{told}");
+    let listed = place.bowline(&["runs", "--json"]).ends(0);
+    assert!(listed.objects()[0]["unable"].is_null(), "what has ended needs nothing any more");
+    assert!(!place.path("calls").exists(), "nobody was called");
+}
+
+#[test]
+fn a_run_whose_server_changed_can_be_cancelled() {
+    let place = abandoned();
+    place.write("server.sh", &answering()).write("says", "Adds two numbers and mails them.");
+    place.bowline(&["resume", "last"]).ends(2).complains("changed");
+    place.bowline(&["runs"]).ends(0).says("(cannot go on)");
+    place.bowline(&["cancel", "last"]).ends(0).says("is halted");
+}
+
+#[test]
+fn a_run_that_was_not_taken_up_goes_on_when_its_server_is_back() {
+    let place = abandoned();
+    place.bowline(&["approve", "last", "a1.0", "--yes"]).ends(0);
+    place.bowline(&["deny", "last", "a1.1", "--reason", "once is enough"]).ends(0);
+    place.bowline(&["resume", "last"]).ends(2);
+    place.write("server.sh", &answering());
+    place.bowline(&["resume", "last"]).ends(0).says("three");
+    assert_eq!(place.read("calls").lines().count(), 1);
+}
+
+#[test]
+fn a_run_without_its_server_or_its_secret_can_be_settled() {
+    let place = place();
+    let replies = "  main:\n    - calls: [{tool: sums.add, args: {a: 1}}]\n    - expect: {error: true}\n      say: never mind\n";
+    // It takes the call and dies before it answers.
+    place.write(
+        "server.sh",
+        &answering().replace("result='{\"resultType\":\"complete\",\"content\"", "exit 1; x='{"),
+    );
+    place.write("model.yaml", &format!("script: 1\nconversations:\n{replies}"));
+    let secret = "\n[secrets]\nTOKEN = { file = \"token.txt\" }\n";
+    place.write("token.txt", "a-very-secret-word");
+    place.write("agent.toml", &format!("model = \"scripted:model.yaml\"\n{AGENT}{secret}"));
+    place.write("task.toml", "goal = \"add\"\nagent = \"agent.toml\"\nreview = \"never\"\n");
+    place.bowline(&["mcp", "approve", "sums", "--agent", "agent.toml", "--yes"]).ends(0);
+    place.bowline(&["run", "task.toml"]).ends(4);
+    place.bowline(&["approve", "last", "a1.0", "--yes"]).ends(0);
+    place.bowline(&["resume", "last"]).ends(4).says("settle");
+    std::fs::remove_file(place.path("token.txt")).unwrap();
+    place.bowline(&["settle", "last", "a1.0", "--give-up"]).ends(0);
+    place.bowline(&["resume", "last"]).ends(2).complains("TOKEN");
+    place.bowline(&["show", "last", "--events"]).ends(0).says("a1.0: settled by").says("given up");
+    place.write("token.txt", "a-very-secret-word");
+    place.bowline(&["resume", "last"]).ends(0).says("never mind");
+}
+
+#[test]
+fn a_secret_of_a_server_is_hidden_in_everything_the_run_stores_and_shows() {
+    let place = place();
+    let replies = "  main:\n    - say: I saw srv-12345678\n      calls: [{tool: read_file, args: {path: notes.txt}}]\n    \
+        - expect: {last_contains: \"[secret API_TOKEN of sums]\"}\n      say: done\n";
+    place.write("server.sh", &answering()).write("token.txt", "srv-12345678\n");
+    place.write("notes.txt", "left by somebody: srv-12345678\n");
+    place.write("says", "Adds with $API_TOKEN.");
+    place.write("model.yaml", &format!("script: 1\nconversations:\n{replies}"));
+    let env = "env = { API_TOKEN = { file = \"token.txt\" } }\n";
+    place.write(
+        "agent.toml",
+        &format!("model = \"scripted:model.yaml\"\ntools = [\"read_file\"]\n{AGENT}{env}"),
+    );
+    // The server says its own secret in its list.
+    let says = "description\\\":\\\"Adds with $API_TOKEN.\\\"";
+    place.write("server.sh", &answering().replace("description\\\":\\\"$(cat says)\\\"", says));
+    place.write("task.toml", "goal = \"add\"\nagent = \"agent.toml\"\nreview = \"never\"\n");
+    let mut told = place.bowline(&["mcp", "approve", "sums", "--agent", "agent.toml", "--yes"]).ends(0).out;
+    told += &place.bowline(&["run", "task.toml"]).ends(0).out;
+    told += &place.bowline(&["show", "last", "--json"]).ends(0).out;
+    // It complains of it, too, when a run is taken up.
+    place.write("server.sh", "echo \"bad key $API_TOKEN\" >&2; exit 3\n");
+    let refused = place.bowline(&["run", "task.toml"]).ends(2);
+    told += &refused.out;
+    told += &refused.err;
+    assert!(!told.contains("srv-12345678") && told.contains("[secret of the server]"), "{told}");
+    for entry in std::fs::read_dir(place.path("home")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = if path.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+        assert!(!bytes.windows(12).any(|part| part == b"srv-12345678"), "{} holds it", path.display());
+    }
+}

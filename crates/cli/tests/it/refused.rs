@@ -22,7 +22,7 @@ fn a_task_that_is_none_is_refused_with_every_place() {
     refused("goal = 7\n[limits]\nsteps = \"many\"\n", &["2 problems", "goal: ", "limits.steps: "]);
     refused(
         "goal = \"x\"\n[[plan]]\nid = \"a\"\ngoal = \"g\"\nafter = [\"b\"]\n",
-        &["plan: sub-task a waits for b"],
+        &["plan[0].after: sub-task a waits for b"],
     );
     refused("goal = \"x\"\n[output]\nschema = { type = \"objekt\" }\n", &["objekt"]);
     refused("goal = \"x\"\ntools = [\"read_fil\"]\n", &["did you mean read_file"]);

@@ -171,11 +171,25 @@ fn a_childs_capabilities_are_a_subset_of_its_parents() {
     assert_eq!(beyond(&|child| child.mcp = vec![McpGrant { server: "pay".into(), tool: None }]), "mcp");
     assert_eq!(beyond(&|child| child.inference = true), "inference");
     assert_eq!(beyond(&|child| child.spawn = 2), "spawn");
+    let nobody = Capabilities::default();
+    assert_eq!(nobody.within(&nobody), Ok(()), "who starts nobody asks for nothing");
     let narrow = Capabilities { mcp: vec![mcp(Some("log"))], ..parent.clone() };
     assert_eq!(
         Capabilities { mcp: vec![mcp(None)], spawn: 0, ..fine }.within(&narrow).unwrap_err().capability,
         "mcp"
     );
+}
+
+#[test]
+fn a_workspace_is_whole_only_for_who_reads_and_writes_all_of_it() {
+    let whole = |read: &[&str], write: &[&str]| {
+        let paths = |paths: &[&str]| Paths(paths.iter().map(|path| (*path).to_owned()).collect());
+        Capabilities { file_read: paths(read), file_write: paths(write), ..Capabilities::default() }
+            .has_whole_workspace()
+    };
+    assert!(whole(&["."], &["."]) && whole(&["src", "./"], &[".//."]));
+    assert!(!whole(&["."], &[]) && !whole(&[], &["."]) && !whole(&[], &[]));
+    assert!(!whole(&["."], &["src", "docs"]) && !whole(&["src"], &["."]) && !whole(&["/"], &[".."]));
 }
 
 #[test]
@@ -246,6 +260,14 @@ fn a_task_does_not_loosen_what_its_agent_runs_in() {
     let problems = refused(json!({ "goal": "g", "network": { "hosts": [], "ports": [22] } }));
     assert!(problems.contains("network.ports"), "{problems}");
     outfit(&json!({ "goal": "g", "sandbox": "cage" }), &agent).unwrap();
+    let mut watched = reviewer();
+    watched["guard"] = json!({ "read_repeats": 3 });
+    let watched = manifest(&watched);
+    let problems =
+        outfit(&json!({ "goal": "g", "guard": { "read_repeats": 9 } }), &watched).unwrap_err().to_string();
+    assert!(problems.contains("guard: the agent reviewer has settings of its own"), "{problems}");
+    outfit(&json!({ "goal": "g", "guard": { "read_repeats": 3 } }), &watched).unwrap();
+    outfit(&json!({ "goal": "g" }), &watched).unwrap();
 }
 
 #[test]

@@ -41,7 +41,10 @@ impl Share {
 
     fn take(&mut self, event: &Event) {
         match (&self.limit, event) {
-            (Limit::Steps | Limit::TreeSteps, Event::StepStarted { .. })
+            (
+                Limit::Steps | Limit::TreeSteps,
+                Event::StepStarted { .. } | Event::CallStarted { reserved: Some(_), .. },
+            )
             | (Limit::ToolCalls, Event::CallStarted { attempt: 1, .. } | Event::CallTroubled { .. }) => {
                 self.used = self.used.saturating_add(1);
             }
@@ -51,10 +54,16 @@ impl Share {
             ) if name == tool => {
                 self.used = self.used.saturating_add(1);
             }
-            (Limit::Tokens, Event::StepStarted { reserved, .. }) => {
+            (
+                Limit::Tokens,
+                Event::StepStarted { reserved, .. } | Event::CallStarted { reserved: Some(reserved), .. },
+            ) => {
                 self.held = self.held.saturating_add(reserved.tokens);
             }
-            (Limit::Money, Event::StepStarted { reserved, .. }) => {
+            (
+                Limit::Money,
+                Event::StepStarted { reserved, .. } | Event::CallStarted { reserved: Some(reserved), .. },
+            ) => {
                 self.held = self.held.saturating_add(reserved.micros);
             }
             (_, _) => {}

@@ -122,6 +122,11 @@ pub enum FailReason {
         /// What it said.
         message: String,
     },
+    /// The model gave no plan that could be carried out.
+    NoPlan {
+        /// What was wrong with its last one.
+        message: String,
+    },
     /// A person rejected the output.
     OutputDenied {
         /// Who.
@@ -151,4 +156,23 @@ pub enum HaltReason {
         /// The last thing it said.
         message: String,
     },
+    /// More repairs will not do by themselves: a person must look at it.
+    RepairStuck {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// How one undo went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RestoreOutcome {
+    /// The file is as it was before the call.
+    Restored,
+    /// The call had not changed it, or it was undone already.
+    AlreadyAsBefore,
+    /// Somebody else changed it since: it was left alone.
+    ChangedSince,
+    /// It could not be restored.
+    Failed(String),
 }

@@ -28,6 +28,9 @@ pub enum Purpose {
     Act(SubtaskId),
     /// Diagnosis of a failed verification round.
     Critique(u32),
+    /// A plan, or what shall stand in the place of a sub-task that failed. Counts
+    /// from 1.
+    Plan(u32),
 }
 
 /// Why a step has no answer.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Allowance, Cost, Limit, Limits, Share, UNLIMITED};
 use crate::event::{Event, Exhausted};
-use crate::id::{RunId, ToolName};
+use crate::id::{ActionId, RunId, ToolName};
 
 pub use account::Account;
 pub use error::{EnterError, ReserveError};
@@ -55,6 +55,9 @@ pub enum Need {
         calls: u64,
         /// What is booked for it, in micro-dollars.
         micros: u64,
+        /// The call, and what is set aside for the model it asks, if it asks one: it is
+        /// then a step as well.
+        aside: Option<(ActionId, Cost)>,
     },
 }
 
@@ -119,11 +122,36 @@ impl Ledger {
         self.book_cost(run, open.unwrap_or_default(), used);
     }
 
+    /// Gives back what a call had set aside for a model when its attempt is over, and
+    /// books what it used.
+    fn settle_aside(&mut self, run: &RunId, event: &Event) {
+        let open = |action: &ActionId| {
+            let account = self.accounts.get(run)?;
+            Some((*action, account.open_asides.get(action).copied()?))
+        };
+        let over = if let Event::CallTroubled { action, why, .. } = event {
+            open(action).map(|(action, reserved)| (action, reserved, why.paid(reserved)))
+        } else if let Event::CallFinished { action, spent, .. } = event {
+            open(action).map(|(action, reserved)| (action, reserved, spent.unwrap_or(reserved)))
+        } else if let Event::CallInDoubt { action, .. } = event {
+            open(action).map(|(action, reserved)| (action, reserved, reserved))
+        } else {
+            None
+        };
+        let Some((action, reserved, used)) = over else { return };
+        if let Some(account) = self.accounts.get_mut(run) {
+            account.open_asides.remove(&action);
+        }
+        self.book_cost(run, reserved, used);
+    }
+
     /// The run has ended: its slot is free. What it still had open is paid as
     /// reserved, since nobody will tell.
     pub fn leave(&mut self, run: &RunId) {
         let Some(account) = self.accounts.get_mut(run) else { return };
-        let open = std::mem::take(&mut account.open).into_values().fold(Cost::default(), Cost::plus);
+        let steps = std::mem::take(&mut account.open).into_values();
+        let asides = std::mem::take(&mut account.open_asides).into_values();
+        let open = steps.chain(asides).fold(Cost::default(), Cost::plus);
         let was_alive = std::mem::replace(&mut account.alive, false);
         self.book_cost(run, open, open);
         if was_alive {
@@ -137,7 +165,10 @@ impl Ledger {
         let before: Vec<_> =
             touched.filter_map(|of| self.accounts.get(&of).cloned().map(|account| (of, account))).collect();
         let booked = events.iter().try_for_each(|event| match need(event) {
-            Some(need) => self.reserve(run, &need),
+            Some(need) => {
+                self.settle_aside(run, event);
+                self.reserve(run, &need)
+            }
             None => {
                 self.apply(run, event);
                 Ok(())
@@ -151,6 +182,7 @@ impl Ledger {
 
     /// Folds one event of a run's journal. A journal is fact: nothing is refused.
     pub fn apply(&mut self, run: &RunId, event: &Event) {
+        self.settle_aside(run, event);
         if let Some(need) = need(event) {
             self.take(run, &need);
         }
@@ -184,6 +216,8 @@ impl Ledger {
             | Event::CallBlocked { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::Controlled(_)
+            | Event::Remedied(_)
             | Event::ApprovalRequested { .. }
             | Event::ApprovalSettled { .. }
             | Event::CallStarted { .. }
@@ -195,6 +229,10 @@ impl Ledger {
             | Event::CallSettled { .. }
             | Event::Noticed { .. }
             | Event::SubtaskFinished { .. }
+            | Event::BranchChosen { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::SubtaskDropped { .. }
+            | Event::Replanned { .. }
             | Event::Acted { .. }
             | Event::Checked { .. }
             | Event::Verified { .. }
@@ -206,6 +244,7 @@ impl Ledger {
             | Event::RollbackStarted { .. }
             | Event::Restored { .. }
             | Event::Paused { .. }
+            | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => {}
         }
     }
@@ -284,12 +323,12 @@ fn need(event: &Event) -> Option<Need> {
     if let Event::StepStarted { step, reserved, .. } = event {
         return Some(Need::Step { step: *step, reserve: *reserved });
     }
-    if let Event::CallStarted { tool, attempt, micros, .. } = event {
-        let calls = u64::from(*attempt == 1);
-        return Some(Need::Call { tool: tool.clone(), calls, micros: *micros });
+    if let Event::CallStarted { action, tool, attempt, micros, reserved, .. } = event {
+        let (calls, aside) = (u64::from(*attempt == 1), reserved.map(|reserved| (*action, reserved)));
+        return Some(Need::Call { tool: tool.clone(), calls, micros: *micros, aside });
     }
     if let Event::CallTroubled { tool, .. } = event {
-        return Some(Need::Call { tool: tool.clone(), calls: 1, micros: 0 });
+        return Some(Need::Call { tool: tool.clone(), calls: 1, micros: 0, aside: None });
     }
     None
 }

@@ -47,6 +47,7 @@ fn events() -> Vec<Event> {
             duration_ms: 5,
             trace: None,
             suspicions: Vec::new(),
+            spent: None,
         },
         Event::CallFinished {
             action: ActionId { step: 3, index: 1 },
@@ -56,6 +57,7 @@ fn events() -> Vec<Event> {
             duration_ms: 1,
             trace: None,
             suspicions: Vec::new(),
+            spent: None,
         },
         Event::SubtaskFinished { subtask: SubtaskId::parse("all").unwrap(), output: Payload::inline("done") },
     ]
@@ -91,6 +93,7 @@ fn submitted() -> Event {
         seed: "00000000deadbeef".into(),
         price,
         fingerprint,
+        learned: None,
         parent: None,
     }))
 }

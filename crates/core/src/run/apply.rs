@@ -1,13 +1,11 @@
 //! `apply`: folds one event into the state. The only code that changes a run,
 //! live and in recovery alike. It decides nothing and refuses nothing.
 
-use std::sync::Arc;
-
 use super::state::{
     Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
     Summary, Thread, ThreadState, Verification, Warned,
 };
-use super::{call, critiquing, prompt, thread};
+use super::{aside, call, critiquing, planning, prompt, thread};
 use crate::budget::{Cost, Limit};
 use crate::event::{
     Ask, CallTrouble, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement,
@@ -28,22 +26,28 @@ impl Run {
         self.pass_time(event, at);
         self.seq += 1;
         match event {
-            Event::Submitted(_) | Event::SignalRefused { .. } | Event::RoundRepeated { .. } => {}
+            Event::Submitted(_) | Event::SignalRefused { .. } => {}
+            Event::RoundRepeated { back, .. } => self.round_repeated(*back),
+            Event::Controlled(said) => self.controlled(said),
+            Event::Remedied(tried) => self.remedied(tried),
             Event::Claimed { epoch, .. } => {
                 self.epoch = *epoch;
                 self.owned = true;
+                self.unable = None;
             }
-            Event::Planned { plan, .. } => {
-                self.plan = Some(Arc::new(plan.clone()));
-                self.phase = Phase::Decomposing;
-            }
+            Event::NotTakenUp { why, .. } => self.unable = Some(why.as_str().into()),
+            Event::Planned { .. }
+            | Event::Replanned { .. }
+            | Event::SubtaskStarted { .. }
+            | Event::SubtaskFinished { .. }
+            | Event::BranchChosen { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::SubtaskDropped { .. } => self.plan_moved(event),
             Event::Decomposed { .. } => self.phase = Phase::Retrieving,
+            Event::Retrieved { evidence, .. } if self.mending.rereading => self.reread(evidence),
             Event::Retrieved { evidence, .. } => {
                 self.evidence = evidence.clone().into();
                 self.phase = Phase::Acting;
-            }
-            Event::SubtaskStarted { subtask, opening } => {
-                self.threads.insert(subtask.clone(), Thread::open(opening, &self.task.guard));
             }
             Event::StepStarted { step, purpose, reserved, notice, last, .. } => {
                 let open = OpenStep { step: *step, reserved: *reserved, last: last.clone() };
@@ -69,17 +73,13 @@ impl Run {
             Event::CallTroubled { .. } => self.call_troubled(event),
             Event::BreakerOpened { tool, until, .. } => self.breaker_opened(tool, *until),
             Event::BreakerClosed { tool } => drop(self.breakers.remove(tool)),
-            Event::CallFinished { action, outcome, output, trace, suspicions, .. } => {
+            Event::CallFinished { action, outcome, output, trace, suspicions, spent, .. } => {
+                self.settle_aside(*action, |reserved| spent.unwrap_or(reserved));
                 self.watch_result(*action, (*outcome, output), trace.as_deref());
                 self.call_finished(*action, *outcome, output, suspicions);
             }
             Event::CallInDoubt { action, why, ask } => self.call_in_doubt(*action, *why, *ask),
             Event::CallSettled { action, settlement, .. } => self.call_settled(*action, settlement),
-            Event::SubtaskFinished { subtask, output } => {
-                if let Some(thread) = self.threads.get_mut(subtask) {
-                    thread.state = ThreadState::Done(output.clone());
-                }
-            }
             Event::Acted { outputs, .. } => self.acted(outputs),
             Event::Checked { result, .. } => self.checked(result),
             Event::Verified { finding, round, .. } => self.verified(*finding, *round),
@@ -88,7 +88,7 @@ impl Run {
                 self.diagnosis = Some(diagnosis.clone());
                 self.leave_critique();
             }
-            Event::RepairStarted { .. } => self.spend.repairs += 1,
+            Event::RepairStarted { .. } => self.repair_started(),
             Event::Repaired { round, output, .. } => self.repaired(*round, output),
             Event::LimitNear { limit, of, allowed, .. } => self.warn(limit, of.as_ref(), *allowed),
             Event::Stopping { why } => self.stopping = Some(why.clone()),
@@ -110,8 +110,8 @@ impl Run {
 
     /// Working time counts; down-time and waiting for people do not.
     fn pass_time(&mut self, event: &Event, at: Millis) {
-        let is_claim = matches!(event, Event::Claimed { .. });
-        if self.has_work() && !is_claim {
+        let is_idle = matches!(event, Event::Claimed { .. } | Event::NotTakenUp { .. });
+        if self.has_work() && !is_idle {
             let passed = at.since(self.now);
             self.spend.active_ms = self.spend.active_ms.saturating_add(passed);
             if self.is_mending() {
@@ -127,6 +127,7 @@ impl Run {
         let id = match purpose {
             Purpose::Act(id) => Some(id.clone()),
             Purpose::Critique(round) => critiquing::thread_id(self, *round),
+            Purpose::Plan(_) => planning::thread_id(self),
         };
         let told = self.warnings();
         if let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) {
@@ -169,15 +170,15 @@ impl Run {
     }
 
     fn step_finished(&mut self, step: u32, stop: Stop, text: &Payload, calls: &[Call]) {
-        let critic = matches!(self.phase, Phase::Critiquing(_));
+        let has_no_tools = thread::of_step(self, step).is_some_and(|(id, _)| thread::has_no_tools(self, id));
         let last = self.open_step(step).is_some_and(|open| open.last.is_some());
         let Some(thread) = self.thread_of_step(step) else { return };
         if last {
             thread.summary = Some(Summary { step, text: text.clone() });
         }
         thread.attempts = 0;
-        // A critic has no tools, so one that calls them has not answered.
-        thread.unusable += u32::from(critic && stop != Stop::Truncated && !calls.is_empty());
+        // Who has no tools and calls them has not answered.
+        thread.unusable += u32::from(has_no_tools && stop != Stop::Truncated && !calls.is_empty());
         thread.truncations = if stop == Stop::Truncated { thread.truncations + 1 } else { 0 };
         thread.say(Message::Assistant { text: text.clone(), calls: calls.to_vec() });
         thread.state = if calls.is_empty() {
@@ -207,19 +208,39 @@ impl Run {
     }
 
     fn call_started(&mut self, event: &Event) {
-        let Event::CallStarted { action, tool, key, attempt, image, micros, .. } = event else { return };
+        let Event::CallStarted { action, tool, key, attempt, image, micros, reserved, .. } = event else {
+            return;
+        };
         if *attempt == 1 {
             self.count_call(tool);
             image.iter().for_each(|image| self.images.push((*action, FileImage::clone(image))));
         }
         self.book(Cost { tokens: 0, micros: *micros });
+        if let Some(reserved) = reserved {
+            self.spend.steps += 1;
+            self.reserved = self.reserved.plus(*reserved);
+        }
         let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
-        self.set_call(Subject::Action(*action), CallState::Running { tool, key, attempt, image });
+        let running = CallState::Running { tool, key, attempt, image, reserved: *reserved };
+        self.set_call(Subject::Action(*action), running);
+    }
+
+    /// Releases what a call that is out had set aside for a model, and books what it used.
+    fn settle_aside(&mut self, action: ActionId, used: impl FnOnce(Cost) -> Cost) {
+        if let Some(reserved) = aside::reserved(self, action) {
+            self.reserved = self.reserved.minus(reserved);
+            self.book(used(reserved));
+        }
     }
 
     fn call_troubled(&mut self, event: &Event) {
         let Event::CallTroubled { action, tool, attempt, why, retry_at, .. } = event else { return };
-        self.tool_failed(*action);
+        match why {
+            CallTrouble::Unavailable | CallTrouble::TimedOut => self.tool_failed(*action),
+            // A process that died says nothing about the tool.
+            CallTrouble::Lost => {}
+        }
+        self.settle_aside(*action, |reserved| why.paid(reserved));
         self.count_call(tool);
         let covered = *why == CallTrouble::Unavailable;
         let state = CallState::BackingOff { attempt: *attempt, until: *retry_at, covered };
@@ -370,6 +391,7 @@ impl Run {
             Doubt::LostReply => self.tool_failed(action),
             Doubt::Crash | Doubt::Cancelled => {}
         }
+        self.settle_aside(action, |reserved| reserved);
         self.update_call(action, |state| match state {
             CallState::Running { tool, key, attempt, .. } | CallState::InDoubt { tool, key, attempt, .. } => {
                 Some(CallState::InDoubt { tool, key, attempt, why, ask })
@@ -390,6 +412,7 @@ impl Run {
     fn repaired(&mut self, round: u32, output: &Content) {
         let id = critiquing::free_id(self, &format!("repair-{round}"));
         self.sketch = self.sketch_of(id.iter());
+        self.mending.remedy = None;
         self.verify(output.clone());
     }
 

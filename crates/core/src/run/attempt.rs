@@ -6,7 +6,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::CallState;
-use super::{backoff, breaker, call, ending, limit, prompt};
+use super::{aside, backoff, breaker, call, ending, limit, prompt};
 use crate::event::{CallTrouble, Doubt, Event, Outcome};
 use crate::id::{ActionId, Millis, ToolName};
 use crate::input::{CallResult, Returned};
@@ -52,16 +52,7 @@ pub(super) fn returned(
                 Some(_) => None,
                 None => retry_at(draft, (action, attempt), &tool, retry_after_ms),
             };
-            match (retry_at, why) {
-                (Some(retry_at), _) => {
-                    let (message, duration_ms) = (quote(&result.output), result.duration_ms);
-                    let trouble =
-                        Event::CallTroubled { action, tool, attempt, why, message, duration_ms, retry_at };
-                    draft.push(trouble);
-                }
-                (None, CallTrouble::Unavailable) => finish(draft, action, Outcome::Unavailable, result),
-                (None, CallTrouble::TimedOut) => finish(draft, action, Outcome::TimedOut, result),
-            }
+            troubled(draft, (action, attempt), (tool, why, retry_at), result);
             opening.into_iter().for_each(|opening| draft.push(opening));
         }
         Came::Lost => {
@@ -71,6 +62,46 @@ pub(super) fn returned(
         }
     }
     Ok(())
+}
+
+/// An attempt that asked a model was interrupted by a crash: it is paid as reserved,
+/// and made again if that is allowed.
+pub(super) fn lost(draft: &mut Draft, action: ActionId) {
+    let attempt = call::attempt_of(&draft.run, action);
+    let Some((_, spec)) = call::find(&draft.run, action) else { return };
+    let tool = spec.name.clone();
+    let retry_at = may_retry(draft, attempt, &tool).then_some(draft.now);
+    let result = CallResult {
+        how: Returned::Unknown,
+        output: Payload::inline(prompt::ASIDE_LOST),
+        full: None,
+        duration_ms: 0,
+        trace: None,
+        suspicions: Vec::new(),
+        spent: None,
+    };
+    troubled(draft, (action, attempt), (tool, CallTrouble::Lost, retry_at), &result);
+}
+
+/// Notes trouble, or gives the call its answer where it is not tried again.
+fn troubled(
+    draft: &mut Draft,
+    (action, attempt): (ActionId, u32),
+    (tool, why, retry_at): (ToolName, CallTrouble, Option<Millis>),
+    result: &CallResult,
+) {
+    if let Some(retry_at) = retry_at {
+        let (message, duration_ms) = (quote(&result.output), result.duration_ms);
+        draft.push(Event::CallTroubled { action, tool, attempt, why, message, duration_ms, retry_at });
+        return;
+    }
+    let outcome = match why {
+        CallTrouble::Unavailable => Outcome::Unavailable,
+        CallTrouble::TimedOut | CallTrouble::Lost => Outcome::TimedOut,
+    };
+    // What trouble costs does not depend on whether it is tried again.
+    let spent = aside::reserved(&draft.run, action).map(|reserved| why.paid(reserved));
+    finish(draft, action, outcome, &CallResult { spent, ..result.clone() });
 }
 
 fn taken(how: Returned, repeat: Option<Repeat>) -> Came {
@@ -90,8 +121,10 @@ fn taken(how: Returned, repeat: Option<Repeat>) -> Came {
 }
 
 fn finish(draft: &mut Draft, action: ActionId, outcome: Outcome, result: &CallResult) {
-    let CallResult { output, full, duration_ms, trace, suspicions, .. } = result.clone();
-    draft.push(Event::CallFinished { action, outcome, output, full, duration_ms, trace, suspicions });
+    let CallResult { how: _, output, full, duration_ms, trace, suspicions, spent } = result.clone();
+    // Whoever asked no model has nothing to settle; who does not say what it used pays it all.
+    let spent = aside::reserved(&draft.run, action).map(|reserved| spent.unwrap_or(reserved));
+    draft.push(Event::CallFinished { action, outcome, output, full, duration_ms, trace, suspicions, spent });
 }
 
 /// When a call is tried again, if it is.
@@ -101,12 +134,10 @@ fn retry_at(
     tool: &ToolName,
     retry_after_ms: Option<u64>,
 ) -> Option<Millis> {
-    let run = &draft.run;
-    let allowed = run.tool(tool.as_str()).map_or(1, ToolSpec::attempts);
-    let one = limit::CallNeed { calls: 1, micros: 0 };
-    if attempt >= allowed || limit::over_call(run, draft.allowance.as_ref(), tool, one).is_some() {
+    if !may_retry(draft, attempt, tool) {
         return None;
     }
+    let run = &draft.run;
     let draw = Digest::of_parts(&[
         b"call backoff",
         run.seed.as_bytes(),
@@ -114,6 +145,13 @@ fn retry_at(
         &attempt.to_be_bytes(),
     ]);
     backoff::wait_ms(draw, attempt, retry_after_ms).map(|wait| draft.now.plus(wait))
+}
+
+/// Another attempt is within the tool's rules and the run's bounds.
+fn may_retry(draft: &Draft, attempt: u32, tool: &ToolName) -> bool {
+    let allowed = draft.run.tool(tool.as_str()).map_or(1, ToolSpec::attempts);
+    let one = limit::CallNeed { calls: 1, micros: 0 };
+    attempt < allowed && limit::over_call(&draft.run, draft.allowance.as_ref(), tool, one).is_none()
 }
 
 fn quote(output: &Payload) -> String {
@@ -150,5 +188,6 @@ pub(super) fn settle(draft: &mut Draft, action: ActionId, outcome: Outcome, outp
         duration_ms: 0,
         trace: None,
         suspicions: Vec::new(),
+        spent: None,
     });
 }

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::decide::{Draft, Refused};
-use super::state::{ApprovalState, BatchCall, CallState, Phase, Run, Thread};
-use super::{attempt, breaker, ending, limit, prompt, watch};
+use super::state::{ApprovalState, BatchCall, CallState, Run, Thread};
+use super::{aside, attempt, breaker, ending, limit, prompt, thread, watch};
 use crate::effect::Effect;
 use crate::event::{Ask, Doubt, Event, Outcome, Refusal, Settlement, Subject, Verdict};
 use crate::id::{ActionId, Millis, SubtaskId};
@@ -25,9 +25,11 @@ const CALLS_OUT_MAX: u32 = 32;
 /// Goes through the calls of a reply: refuses what cannot run, asks people about
 /// what needs them, and leaves the rest to its turn.
 pub(super) fn admit(draft: &mut Draft, step: u32, reply: &Reply) {
+    let batch = draft.run.threads.iter().find(|(_, thread)| thread.calls().any(|(id, _)| id.step == step));
+    let has_no_tools = batch.is_some_and(|(id, _)| thread::has_no_tools(&draft.run, id));
     for (index, asked) in (0..).zip(&reply.calls) {
         let action = ActionId { step, index };
-        if let Some((why, message)) = objection(draft, reply.stop, asked) {
+        if let Some((why, message)) = objection(draft, (reply.stop, has_no_tools), asked) {
             draft.push(Event::CallRefused { action, why, message });
             continue;
         }
@@ -53,13 +55,13 @@ fn question(run: &Run, asked: &Asked) -> Option<Vec<Concern>> {
     }
 }
 
-fn objection(draft: &Draft, stop: Stop, asked: &Asked) -> Option<(Refusal, String)> {
+fn objection(draft: &Draft, (stop, has_no_tools): (Stop, bool), asked: &Asked) -> Option<(Refusal, String)> {
     match stop {
         Stop::Truncated => return Some((Refusal::Truncated, prompt::CALL_TRUNCATED.into())),
         Stop::Refused | Stop::Filtered => return Some((Refusal::Cancelled, prompt::CANCELLED.into())),
         Stop::End | Stop::ToolUse => {}
     }
-    if matches!(draft.run.phase, Phase::Critiquing(_)) || draft.run.tool(&asked.call.tool).is_none() {
+    if has_no_tools || draft.run.tool(&asked.call.tool).is_none() {
         let message = match &asked.problem {
             Some(CallProblem::UnknownTool(message)) => message.clone(),
             Some(CallProblem::BadArguments(_) | CallProblem::NotAllowed(_)) | None => {
@@ -133,8 +135,9 @@ pub(super) fn proceed(draft: &mut Draft, id: &SubtaskId) -> bool {
         Turn::First => {
             (draft.seen.contains_key(action) || !writes(&draft.run, thread, *action))
                 && !waits_for_money(&draft.run, *action)
+                && !aside::must_wait(&draft.run, draft.allowance.as_ref(), *action)
         }
-        Turn::Again => true,
+        Turn::Again => !aside::must_wait(&draft.run, draft.allowance.as_ref(), *action),
         Turn::Retry { not_before } => *not_before <= draft.now && !waits_for_money(&draft.run, *action),
     });
     match next {
@@ -178,14 +181,14 @@ fn first(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> Option<()> {
     }
 }
 
-/// What the next attempt at a call would book is held by model calls of the same run.
+/// What the next attempt at a call would take is held by model calls of the same run.
 fn waits_for_money(run: &Run, action: ActionId) -> bool {
     let Some((_, spec)) = find(run, action) else { return false };
     let micros = match state_of(run, action) {
         Some(CallState::BackingOff { .. }) => retry_micros(run, action),
         Some(_) | None => spec.cost_micros(),
     };
-    limit::must_wait(run, micros)
+    limit::must_wait(run, micros) || aside::must_wait(run, None, action)
 }
 
 /// What the next attempt at a call books: nothing where the last one did not happen.
@@ -309,6 +312,11 @@ fn start(
     image: Option<Box<FileImage>>,
     micros: u64,
 ) -> Option<()> {
+    if let Some(why) = aside::too_much(draft, action, micros) {
+        ending::stop(draft, limit::halt(why));
+        return Some(());
+    }
+    let reserved = aside::reservation(&draft.run, action);
     let (args, spec) = find(&draft.run, action)?;
     draft.push(Event::CallStarted {
         action,
@@ -320,6 +328,7 @@ fn start(
         attempt,
         image,
         micros,
+        reserved,
     });
     Some(())
 }
@@ -419,15 +428,33 @@ pub(super) fn refuse_all(draft: &mut Draft, step: u32, reply: &Reply) {
     }
 }
 
+/// Answers every call of a reply that came after its sub-task was given up.
+pub(super) fn refuse_given_up(draft: &mut Draft, step: u32, reply: &Reply) {
+    for (index, _) in (0..).zip(&reply.calls) {
+        let (action, message) = (ActionId { step, index }, prompt::CANCELLED.into());
+        draft.push(Event::CallRefused { action, why: Refusal::Cancelled, message });
+    }
+}
+
 /// Answers every call that is not out with "the run was cancelled".
 pub(super) fn refuse_unstarted(draft: &mut Draft) {
-    let calls = draft.run.threads.values().flat_map(Thread::calls);
-    let open = calls.filter_map(|(action, call)| match call.state {
+    let open = draft.run.threads.values().flat_map(unstarted).collect();
+    refuse(draft, open);
+}
+
+/// Calls of a conversation that are not out, and whether each was tried before.
+pub(super) fn unstarted(thread: &Thread) -> Vec<(ActionId, bool)> {
+    let open = thread.calls().filter_map(|(action, call)| match call.state {
         CallState::Waiting | CallState::AwaitingConsent | CallState::Again { .. } => Some((action, false)),
         CallState::BackingOff { .. } => Some((action, true)),
         CallState::Running { .. } | CallState::InDoubt { .. } | CallState::Answered { .. } => None,
     });
-    for (action, was_tried) in open.collect::<Vec<_>>() {
+    open.collect()
+}
+
+/// Answers these calls: they are not made.
+pub(super) fn refuse(draft: &mut Draft, open: Vec<(ActionId, bool)>) {
+    for (action, was_tried) in open {
         if was_tried {
             let output = Payload::inline(prompt::NOT_TRIED_AGAIN);
             attempt::settle(draft, action, Outcome::Cancelled, output);
@@ -440,8 +467,12 @@ pub(super) fn refuse_unstarted(draft: &mut Draft) {
 
 /// Nobody knows of some call whether it happened.
 pub(super) fn any_in_doubt(run: &Run) -> bool {
-    let mut calls = run.threads.values().flat_map(Thread::calls);
-    calls.any(|(_, call)| matches!(call.state, CallState::InDoubt { .. }))
+    run.threads.values().any(has_doubt)
+}
+
+/// Nobody knows of some call of this conversation whether it happened.
+pub(super) fn has_doubt(thread: &Thread) -> bool {
+    thread.calls().any(|(_, call)| matches!(call.state, CallState::InDoubt { .. }))
 }
 
 /// Where a call of a current batch stands.
@@ -462,12 +493,21 @@ pub(super) fn find(run: &Run, action: ActionId) -> Option<(Digest, &ToolSpec)> {
     Some((call.call.digest(), run.tool(&call.call.tool)?))
 }
 
-pub(super) fn due(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
+/// How long the arguments of a call of a current batch are, and its tool.
+pub(super) fn args_bytes(run: &Run, action: ActionId) -> Option<(u64, &ToolSpec)> {
+    let mut calls = run.threads.values().flat_map(Thread::calls);
+    let (_, call) = calls.find(|(id, _)| *id == action)?;
+    Some((call.call.args.len(), run.tool(&call.call.tool)?))
+}
+
+/// What is out, or asked about; and what is owed to calls whose turn it is, unless
+/// nothing is to be started (`idle`).
+pub(super) fn due(run: &Run, thread: &Thread, idle: bool, effects: &mut Vec<Effect>) {
     for (action, call) in thread.calls() {
         let timeout_ms = run.tool(&call.call.tool).map_or(0, |spec| spec.timeout_ms);
         let args = call.call.args.clone();
         match &call.state {
-            CallState::Running { tool, key, attempt, image } => effects.push(Effect::RunTool {
+            CallState::Running { tool, key, attempt, image, .. } => effects.push(Effect::RunTool {
                 action,
                 tool: tool.clone(),
                 args,
@@ -487,7 +527,7 @@ pub(super) fn due(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
             | CallState::Answered { .. } => {}
         }
     }
-    if !run.paused && run.stopping.is_none() {
+    if !idle {
         due_next(run, thread, effects);
     }
 }
@@ -495,10 +535,12 @@ pub(super) fn due(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
 /// What is owed to calls whose turn it is and that cannot start yet. One that waits
 /// for something in flight starts when that comes home: a moment for it would spin.
 fn due_next(run: &Run, thread: &Thread, effects: &mut Vec<Effect>) {
+    // A write waits for all before it, so there is at most one.
     let mut write = None;
     for (action, turn) in startable(run, thread) {
         match turn {
-            Turn::First if write.is_none() && writes(run, thread, action) => write = Some(action),
+            Turn::First if waits_for_money(run, action) => {}
+            Turn::First if writes(run, thread, action) => write = Some(action),
             Turn::Retry { not_before } if !waits_for_money(run, action) => {
                 effects.push(Effect::WakeAt { at: not_before });
             }

@@ -1,15 +1,19 @@
 //! Recovery: a worker takes the run, and whatever was in flight is in doubt.
 //!
 //! A model call is paid as reserved and asked again. A tool call is made again,
-//! with the same key, where its tool allows that; otherwise it is put in doubt
+//! with the same key, where its tool allows that (and is paid as reserved where it
+//! asked a model); otherwise it is put in doubt
 //! and a probe or a person decides. Nothing is ever repeated blindly.
 
-use super::call;
 use super::decide::{Draft, Refused};
 use super::state::{CallState, Thread, ThreadState};
+use super::{aside, attempt, call};
 use crate::event::{Confinement, Doubt, Event, StepFailure, StepTrouble};
 use crate::id::{ActionId, WorkerId};
 use crate::tool::Repeat;
+
+/// Longest reason, in characters, why a run is not taken up.
+const REASON_MAX: usize = 1000;
 
 pub(super) fn claimed(
     draft: &mut Draft,
@@ -34,9 +38,20 @@ pub(super) fn claimed(
     Ok(())
 }
 
+/// Notes why nobody can go on with the run; once for each reason.
+pub(super) fn not_taken_up(draft: &mut Draft, worker: &WorkerId, why: &str) {
+    let why: String = why.chars().take(REASON_MAX).collect();
+    if draft.run.unable.as_deref() != Some(why.as_str()) {
+        draft.push(Event::NotTakenUp { worker: worker.clone(), why });
+    }
+}
+
 fn settle(draft: &mut Draft, action: ActionId) {
     let Some(repeat) = call::repeat_of(&draft.run, action) else { return };
     match repeat {
+        Repeat::Freely | Repeat::WithSameKey if aside::reserved(&draft.run, action).is_some() => {
+            attempt::lost(draft, action);
+        }
         Repeat::Freely | Repeat::WithSameKey => drop(call::start_again(draft, action)),
         Repeat::Never => call::doubt(draft, action, Doubt::Crash),
     }

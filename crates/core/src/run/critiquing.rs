@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 use super::decide::Draft;
 use super::state::{Phase, Run, ThreadState};
-use super::{ending, prompt, repairing, thread, watch};
+use super::{ending, prompt, remedying, repairing, thread, watch};
 use crate::event::{CONTRACT, Event};
 use crate::id::SubtaskId;
 use crate::input::Reply;
-use crate::plan::SUBTASKS_MAX;
+use crate::plan::{NODES_MAX, unfenced};
 use crate::quality::{CheckOutcome, CheckResult, Defect, DiagnosedBy, Diagnosis, Severity};
 
 /// Most defects taken from one answer.
@@ -47,12 +47,13 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 }
 
 /// A diagnosis was made; says so when it sounds like an earlier one of an output
-/// like the earlier one.
+/// like the earlier one, and tries something against it.
 pub(super) fn diagnosed(draft: &mut Draft, diagnosis: Diagnosis) {
     let back = watch::repeats(&draft.run, &diagnosis);
     draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
     if let Some(back) = back {
         draft.push(Event::RoundRepeated { round: draft.run.verifications, back });
+        remedying::remedy(draft, back);
     }
 }
 
@@ -61,10 +62,10 @@ pub(super) fn thread_id(run: &Run, round: u32) -> Option<SubtaskId> {
     free_id(run, &format!("critique-{round}"))
 }
 
-/// This name, or one like it where the plan has a sub-task of that name.
+/// This name, or one like it where the plan has a node of that name.
 pub(super) fn free_id(run: &Run, name: &str) -> Option<SubtaskId> {
-    let taken = |id: &SubtaskId| run.plan.as_ref().is_some_and(|plan| plan.get(id).is_some());
-    let others = (2..=SUBTASKS_MAX + 1).map(|count| format!("{name}-{count}"));
+    let taken = |id: &SubtaskId| run.plan.as_ref().is_some_and(|plan| plan.node(id).is_some());
+    let others = (2..=NODES_MAX + 1).map(|count| format!("{name}-{count}"));
     let names = std::iter::once(name.to_owned()).chain(others);
     names.filter_map(|name| SubtaskId::parse(&name).ok()).find(|id| !taken(id))
 }
@@ -106,10 +107,7 @@ struct RawDefect {
 
 /// Reads a critic's answer: a JSON object, possibly in a fence.
 fn read(text: &str) -> Option<Diagnosis> {
-    let text = text.trim();
-    let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
-    let text = text.trim().strip_suffix("```").unwrap_or(text);
-    let raw: RawDiagnosis = serde_json::from_str(text.trim()).ok()?;
+    let raw: RawDiagnosis = serde_json::from_str(unfenced(text)).ok()?;
     let defects = raw.defects.into_iter().take(DEFECTS_MAX).map(|defect| Defect {
         what: defect.what,
         place: defect.place,

@@ -86,12 +86,16 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
     match (&draft.run.phase, what) {
         (Phase::Ended(Ending::Halted { .. }), What::Signal { .. }) => {}
         (Phase::Ended(_), _) => return Err(Refused::AlreadyEnded),
-        (_, What::Claimed { .. } | What::Signal { .. }) => {}
+        (_, What::Claimed { .. } | What::NotTakenUp { .. } | What::Signal { .. }) => {}
         (_, _) if !draft.run.owned => return Err(Refused::NotClaimed),
         (_, _) => {}
     }
     match what {
         What::Claimed { epoch, worker, programs } => claim::claimed(draft, *epoch, worker, *programs),
+        What::NotTakenUp { worker, why } => {
+            claim::not_taken_up(draft, worker, why);
+            Ok(())
+        }
         What::Tick => Ok(()),
         What::EvidenceRead(found) => retrieving::evidence_read(draft, found),
         What::ModelReplied { step, reply } => thread::replied(draft, *step, reply),
@@ -104,6 +108,7 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
         What::CheckReturned { round, index, outcome, log, duration_ms } => {
             verifying::check_returned(draft, (*round, *index), outcome, (log, *duration_ms))
         }
+        What::Weighed { serial, holds } => acting::weighed(draft, *serial, *holds),
         What::Restored { action, outcome } => rolling_back::restored(draft, *action, outcome),
         What::ResultStored { provenance, seq } => committing::stored(draft, *provenance, *seq),
         What::Signal { by, signal } => signal::received(draft, by, signal),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::state::{ApprovalState, Phase, Run};
-use super::{committing, limit, retrieving, rolling_back, thread, verifying};
+use super::{acting, committing, limit, retrieving, rolling_back, thread, verifying};
 use crate::effect::Effect;
 
 impl Run {
@@ -31,15 +31,12 @@ impl Run {
     fn due_of_phase(&self, effects: &mut Vec<Effect>) {
         match &self.phase {
             Phase::Retrieving => retrieving::due(self, effects),
+            Phase::Acting => acting::due(self, effects),
             Phase::Verifying(verification) => verifying::due(self, verification, effects),
             Phase::Committing => committing::due(self, effects),
             Phase::RollingBack(rollback) => rolling_back::due(self, rollback, effects),
-            Phase::Planning
-            | Phase::Decomposing
-            | Phase::Acting
-            | Phase::Critiquing(_)
-            | Phase::Repairing { .. }
-            | Phase::Ended(_) => {}
+            Phase::Planning | Phase::Decomposing | Phase::Critiquing(_) | Phase::Ended(_) => {}
+            Phase::Repairing { .. } => retrieving::due_again(self, effects),
         }
     }
 

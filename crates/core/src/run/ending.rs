@@ -2,7 +2,7 @@
 //! it halts, or undoes its writes and fails. A cancelled run waits for nobody.
 
 use super::decide::Draft;
-use super::{call, claim, report};
+use super::{aside, call, claim, report};
 use crate::event::{
     CONTRACT, Doubt, Ending, Event, HaltReason, Outcome, StepFailure, StepTrouble, StopReason,
 };
@@ -48,7 +48,10 @@ pub(super) fn stop_when_quiet(draft: &mut Draft) -> bool {
 fn halt(draft: &mut Draft, why: HaltReason) {
     let report = match &why {
         HaltReason::LimitReached(why) => Some(Box::new(report::of(&draft.run, why))),
-        HaltReason::Cancelled { .. } | HaltReason::Looping(_) | HaltReason::ModelUnavailable { .. } => None,
+        HaltReason::Cancelled { .. }
+        | HaltReason::Looping(_)
+        | HaltReason::ModelUnavailable { .. }
+        | HaltReason::RepairStuck { .. } => None,
     };
     draft.push(Event::Ended { contract: CONTRACT, ending: Ending::Halted { why, report } });
 }
@@ -71,6 +74,7 @@ fn cancel_call(draft: &mut Draft, action: ActionId) {
     match call::repeat_of(&draft.run, action) {
         Some(Repeat::Never) => call::doubt(draft, action, Doubt::Cancelled),
         Some(Repeat::Freely | Repeat::WithSameKey) | None => draft.push(Event::CallFinished {
+            spent: aside::reserved(&draft.run, action),
             action,
             outcome: Outcome::Cancelled,
             output: Payload::inline("The run was cancelled while this was at work."),

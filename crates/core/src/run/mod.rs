@@ -15,20 +15,25 @@
 
 mod acting;
 mod apply;
+mod aside;
 mod attempt;
 mod backoff;
 mod breaker;
 mod call;
 mod claim;
 mod committing;
+mod controlling;
 mod critiquing;
 mod decide;
 mod decomposing;
 mod due;
 mod ending;
+mod falling_back;
 mod limit;
+mod planned;
 mod planning;
 mod prompt;
+mod remedying;
 mod repairing;
 mod report;
 mod retrieving;
@@ -46,6 +51,6 @@ mod tests;
 pub use decide::{Refused, decide};
 pub use prompt::diagnosis_schema;
 pub use state::{
-    Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, OpenStep, Phase, RepairSpend,
-    RollingBack, Run, STATE, Summary, Thread, ThreadState, Verification, Wait, Warned,
+    Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, Mending, OpenStep, Phase,
+    RepairSpend, RollingBack, Run, STATE, Summary, Thread, ThreadState, Verification, Wait, Warned,
 };

@@ -3,12 +3,15 @@
 //! Openings are journalled with the event that starts a conversation, so a
 //! later build that words them otherwise changes no run that exists.
 
+mod plan;
+
 use serde_json::{Value, json};
 
+use super::limit;
 use super::state::{Run, Thread};
-use super::{acting, limit};
 use crate::budget::{Allowance, Gauge};
-use crate::event::Outcome;
+use crate::control::Strategy;
+use crate::event::{Outcome, Remedy};
 use crate::id::{SubtaskId, ToolName};
 use crate::message::{Message, Part, Payload};
 use crate::plan::Subtask;
@@ -23,6 +26,7 @@ pub(super) const CALL_TRUNCATED: &str =
 pub(super) const DENIED_BEFORE: &str = "A person has already said no to exactly this call.";
 pub(super) const NOBODY_ANSWERED: &str = "Nobody answered in time whether this may be done, so it was not.";
 pub(super) const NO_SUCH_TOOL: &str = "There is no such tool here.";
+pub(super) const ASIDE_LOST: &str = "The process ended while the model was answering this.";
 pub(super) const NOT_TRIED_AGAIN: &str = "The run was cancelled before this was tried again.";
 pub(super) const CANCELLED: &str = "The run was cancelled before this was started.";
 pub(super) const NOT_OFFERED: &str =
@@ -37,6 +41,17 @@ const AGENT: &str = "You are an agent that works on one task in a workspace of f
 const CRITIC: &str = "You are a critic. Somebody else did a piece of work; checks of it failed. Find out what \
     is wrong and how to mend it. You see the task, the output and the failures, and cannot use tools. Answer \
     with one JSON object and nothing else: a summary and a list of defects, the most severe first.";
+
+const MINIMAL_EDIT: &str = "Change as little as possible: only what the failures and the diagnosis name. \
+    Leave everything else as it is.";
+const SECTION_REWRITE: &str = "Rewrite the parts that hold the defects as wholes, rather than patching them. \
+    Leave the other parts as they are.";
+const FULL_REGENERATION: &str = "Do not patch what was delivered: it is too far from what is wanted. Do the work \
+    anew from the task, and take over only what the checks have shown to hold.";
+const VARIED: &str = "Repairs of one piece of work keep giving the same result with the same defects. Set aside how \
+    it was done before; start from what is wrong, which comes first here. This is variation";
+
+pub(super) use plan::{not_a_plan, planner};
 
 const BLANK: &str = "\n\n";
 
@@ -131,12 +146,11 @@ pub(super) fn subtask(run: &Run, subtask: &Subtask) -> Vec<Message> {
     if subtask.goal != run.task.goal {
         body.words(&format!("\n\nYour part of it, {}: {}", subtask.id, subtask.goal));
     }
-    for before in &subtask.after {
-        if let Some(output) = acting::output_of(run, before) {
-            body.words(&format!("\n\nWhat {before} delivered:\n"));
-            body.material(&format!("sub-task {before}"), output.clone());
-        }
+    for part in plan::inputs(run, &subtask.id) {
+        body.words(&format!("\n\nWhat {} delivered:\n", part.subtask));
+        body.material(&format!("sub-task {}", part.subtask), part.output);
     }
+    body.lessons(&subtask.id);
     body.evidence();
     vec![system(run), body.done()]
 }
@@ -155,17 +169,38 @@ pub(super) fn critic(run: &Run, id: &SubtaskId) -> Vec<Message> {
 /// How a repair's conversation opens.
 pub(super) fn repair(run: &Run, id: &SubtaskId) -> Vec<Message> {
     let mut body = Briefing::new(run, id.as_str());
-    body.words(&run.task.goal);
-    body.output();
-    body.failures();
-    if let Some(diagnosis) = &run.diagnosis {
-        let json = serde_json::to_string_pretty(diagnosis).unwrap_or_default();
-        body.words("\n\nDiagnosis:\n");
-        body.material("the critic", text(&json));
+    match run.mending.remedy {
+        Some(Remedy::Perturb { vary }) => {
+            body.words(&format!("{VARIED} {vary}."));
+            body.diagnosis();
+            body.failures();
+            body.evidence();
+            body.output();
+            body.words(&format!("\n\nAll of this is about one task:\n{}", run.task.goal));
+        }
+        Some(Remedy::SwitchStrategy { .. } | Remedy::FreshEvidence | Remedy::Person) | None => {
+            body.words(&run.task.goal);
+            body.output();
+            body.failures();
+            body.diagnosis();
+            body.evidence();
+        }
     }
-    body.evidence();
+    if let Some(strategy) = run.mending.next_strategy() {
+        body.words("\n\n");
+        body.words(manner(strategy));
+    }
     body.words("\n\nMend what is wrong, then reply with the complete new result.");
     vec![system(run), body.done()]
+}
+
+/// How a repair is to go about it.
+fn manner(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::MinimalEdit => MINIMAL_EDIT,
+        Strategy::SectionRewrite => SECTION_REWRITE,
+        Strategy::FullRegeneration => FULL_REGENERATION,
+    }
 }
 
 fn system(run: &Run) -> Message {
@@ -202,6 +237,14 @@ impl<'r> Briefing<'r> {
         for item in self.run.evidence.iter() {
             self.words(&format!("\n\nFile {} (sha256 {}):\n", item.path, item.sha256));
             self.material(&format!("file {}", item.path), item.content.clone());
+        }
+    }
+
+    fn diagnosis(&mut self) {
+        if let Some(diagnosis) = &self.run.diagnosis {
+            let json = serde_json::to_string_pretty(diagnosis).unwrap_or_default();
+            self.words("\n\nDiagnosis:\n");
+            self.material("the critic", text(&json));
         }
     }
 

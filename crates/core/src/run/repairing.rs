@@ -13,6 +13,9 @@ use crate::id::SubtaskId;
 pub(super) fn proceed(draft: &mut Draft) -> bool {
     let Phase::Repairing { round } = draft.run.phase else { return false };
     let Some(id) = critiquing::free_id(&draft.run, &format!("repair-{round}")) else { return false };
+    if draft.run.mending.rereading {
+        return false;
+    }
     if !draft.run.threads.contains_key(&id) {
         return start(draft, round, id);
     }
@@ -33,6 +36,9 @@ fn start(draft: &mut Draft, round: u32, id: SubtaskId) -> bool {
         // A schema failure skips the critic: the failure says what is wrong.
         let diagnosis = critiquing::from_failures(&draft.run.failures);
         critiquing::diagnosed(draft, diagnosis);
+        if draft.run.stopping.is_some() || draft.run.mending.rereading {
+            return true;
+        }
     }
     draft.push(Event::RepairStarted { round });
     let opening = prompt::repair(&draft.run, &id);

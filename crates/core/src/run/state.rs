@@ -1,13 +1,14 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
 mod conversation;
+mod mending;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{call, limit};
+use super::{acting, call, falling_back, limit};
 use crate::append_list::AppendList;
 use crate::budget::{Cost, Gauge, Limit, Limits, Price, Spend};
 use crate::event::{Ask, Doubt, Ending, Event, Evidence, FailReason, StopReason, Subject, Verdict};
@@ -15,7 +16,7 @@ use crate::guard::Sketch;
 use crate::guard::loops::Rounds;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::Content;
-use crate::plan::Plan;
+use crate::plan::{Plan, Progress};
 use crate::policy::Concern;
 use crate::provenance::Digest;
 use crate::quality::{CheckResult, Diagnosis};
@@ -23,9 +24,10 @@ use crate::task::Task;
 use crate::tool::{FileImage, ToolSpec};
 
 pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
+pub use mending::Mending;
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
-pub const STATE: u32 = 3;
+pub const STATE: u32 = 4;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +76,16 @@ pub struct Run {
     pub submitted_at: Millis,
     /// The plan, once there is one.
     pub plan: Option<Arc<Plan>>,
+    /// Where the work on it stands.
+    pub progress: Progress,
+    /// Plans that were made or changed so far.
+    pub plans: u32,
+    /// Sub-tasks that failed and wait for others to be planned in their place.
+    pub replanning: Vec<SubtaskId>,
+    /// Why branches were given up, by choice, for those who try the next one.
+    pub lessons: BTreeMap<SubtaskId, Box<str>>,
+    /// Conditions of choices that were looked at.
+    pub weighed: u32,
     /// What was read before acting.
     pub evidence: Arc<[Evidence]>,
     /// Conversations of sub-tasks, critics and repairs.
@@ -99,8 +111,13 @@ pub struct Run {
     pub sketch: Option<Sketch>,
     /// Rounds of verification and diagnosis so far.
     pub rounds: Arc<Rounds>,
+    /// What is remembered from one repair to the next.
+    pub mending: Mending,
     /// Where a halted run goes on.
     pub halted_in: Option<Box<Phase>>,
+    /// Why the last worker could not go on with it, if it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unable: Option<Box<str>>,
 }
 
 /// What critique and repair have used. None of it ever falls.
@@ -298,6 +315,11 @@ impl Run {
             now: at,
             submitted_at: at,
             plan: None,
+            progress: Progress::default(),
+            plans: 0,
+            replanning: Vec::new(),
+            lessons: BTreeMap::new(),
+            weighed: 0,
             evidence: Arc::new([]),
             threads: BTreeMap::new(),
             output: None,
@@ -310,7 +332,9 @@ impl Run {
             images: AppendList::default(),
             sketch: None,
             rounds: Arc::default(),
+            mending: Mending { learned: submission.learned, ..Mending::default() },
             halted_in: None,
+            unable: None,
         })
     }
 
@@ -440,8 +464,10 @@ impl Run {
             | Phase::Verifying(_)
             | Phase::RollingBack(_) => true,
             Phase::Acting if self.threads.is_empty() => true,
+            Phase::Acting if acting::undecided(self).is_some() => true,
+            Phase::Repairing { .. } if self.mending.rereading => true,
             Phase::Acting | Phase::Critiquing(_) | Phase::Repairing { .. } => {
-                self.threads.values().any(|thread| self.can_move(thread))
+                self.threads.iter().any(|(id, thread)| self.can_move(id, thread))
             }
             Phase::Committing => !matches!(
                 self.approvals.get(&Subject::Output),
@@ -452,7 +478,10 @@ impl Run {
     }
 
     /// This conversation goes on without a person.
-    fn can_move(&self, thread: &Thread) -> bool {
+    fn can_move(&self, id: &SubtaskId, thread: &Thread) -> bool {
+        if falling_back::is_given_up(self, id) {
+            return false;
+        }
         match &thread.state {
             ThreadState::Ready | ThreadState::BackingOff { .. } | ThreadState::Answered(_) => true,
             ThreadState::Calling(_) => call::has_turn(self, thread),

@@ -7,20 +7,23 @@
 use super::decide::{Draft, Refused};
 use super::state::{OpenStep, Phase, Run, Thread, ThreadState};
 use super::step::{self, Next};
-use super::{backoff, call, critiquing, ending, limit, prompt, watch};
+use super::{backoff, call, critiquing, ending, falling_back, limit, planning, prompt, watch};
 use crate::effect::Effect;
-use crate::event::{Event, FailReason, HaltReason, Purpose, StepFailure, StepTrouble, StopReason};
+use crate::event::{Event, HaltReason, Purpose, StepFailure, StepTrouble, StopReason, SubtaskFailure};
 use crate::id::{Millis, SubtaskId};
 use crate::input::Reply;
 use crate::message::{Payload, Stop};
+use crate::plan;
 use crate::provenance::Digest;
 
 /// Longest quotation of a model's words in a reason.
-const QUOTE_MAX: usize = 500;
+pub(super) const QUOTE_MAX: usize = 500;
 
 /// Starts what can be started in any conversation.
 pub(super) fn proceed(draft: &mut Draft) -> bool {
-    let ids: Vec<SubtaskId> = draft.run.threads.keys().cloned().collect();
+    let run = &draft.run;
+    let wanted = |id: &&SubtaskId| !falling_back::is_given_up(run, id);
+    let ids: Vec<SubtaskId> = run.threads.keys().filter(wanted).cloned().collect();
     ids.iter().any(|id| advance(draft, id))
 }
 
@@ -61,6 +64,7 @@ fn start_step(draft: &mut Draft, id: &SubtaskId) -> bool {
         Purpose::Act(_) if asking.last.is_some() => (Digest::of(b"[]"), String::new()),
         Purpose::Act(_) => (draft.run.tools_sha256, String::new()),
         Purpose::Critique(_) => (Digest::of(b"[]"), prompt::diagnosis_schema().to_string()),
+        Purpose::Plan(_) => (Digest::of(b"[]"), plan::schema().to_string()),
     };
     let request = Digest::of_parts(&[
         draft.run.task.model.as_bytes(),
@@ -77,6 +81,7 @@ fn start_step(draft: &mut Draft, id: &SubtaskId) -> bool {
 
 fn purpose(run: &Run, id: &SubtaskId) -> Purpose {
     match &run.phase {
+        Phase::Planning | Phase::Acting if planning::is_planner(run, id) => Purpose::Plan(run.plans + 1),
         Phase::Critiquing(critique) => Purpose::Critique(critique.round),
         Phase::Planning
         | Phase::Decomposing
@@ -87,6 +92,14 @@ fn purpose(run: &Run, id: &SubtaskId) -> Purpose {
         | Phase::Committing
         | Phase::RollingBack(_)
         | Phase::Ended(_) => Purpose::Act(id.clone()),
+    }
+}
+
+/// Whoever speaks here was offered no tools, and is to answer in a given form.
+pub(super) fn has_no_tools(run: &Run, id: &SubtaskId) -> bool {
+    match purpose(run, id) {
+        Purpose::Act(_) => false,
+        Purpose::Critique(_) | Purpose::Plan(_) => true,
     }
 }
 
@@ -119,17 +132,23 @@ pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(),
         ending::stop(draft, limit::halt(*why));
         return Ok(());
     }
+    if falling_back::is_given_up(&draft.run, &id) {
+        call::refuse_given_up(draft, step, reply);
+        return Ok(());
+    }
+    let purpose = purpose(&draft.run, &id);
     call::admit(draft, step, reply);
     match reply.stop {
-        Stop::End | Stop::ToolUse => {
-            if matches!(draft.run.phase, Phase::Critiquing(_)) {
-                critiquing::answered(draft, &id, reply);
-            }
-        }
+        Stop::End | Stop::ToolUse => match purpose {
+            Purpose::Critique(_) => critiquing::answered(draft, &id, reply),
+            Purpose::Plan(_) => planning::answered(draft, &id, reply),
+            Purpose::Act(_) if reply.calls.is_empty() => falling_back::gives_up(draft, &id, &reply.head),
+            Purpose::Act(_) => {}
+        },
         Stop::Truncated => truncated(draft, &id),
         Stop::Refused | Stop::Filtered => {
             let message = reply.head.chars().take(QUOTE_MAX).collect();
-            ending::stop(draft, StopReason::Fail(FailReason::ModelRefused { message }));
+            falling_back::fails(draft, &id, SubtaskFailure::ModelRefused { message });
         }
     }
     Ok(())
@@ -138,7 +157,7 @@ pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(),
 fn truncated(draft: &mut Draft, id: &SubtaskId) {
     let in_a_row = draft.run.threads.get(id).map_or(0, |thread| thread.truncations);
     if in_a_row >= draft.run.limits.truncations {
-        ending::stop(draft, StopReason::Fail(FailReason::Truncated { in_a_row }));
+        falling_back::fails(draft, id, SubtaskFailure::Truncated { in_a_row });
     } else {
         draft.push(Event::Noticed { subtask: id.clone(), text: prompt::TRUNCATED.into() });
     }
@@ -174,14 +193,15 @@ pub(super) fn failed(
 
 pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
     for (id, thread) in &run.threads {
+        let idle = run.paused || run.stopping.is_some() || falling_back::is_given_up(run, id);
         match &thread.state {
             ThreadState::Thinking(open) => effects.push(ask_model(run, id, thread, open)),
             // Nothing is started before the pause is over, so a moment that passed would spin.
-            ThreadState::BackingOff { .. } if run.paused || run.stopping.is_some() => {}
+            ThreadState::BackingOff { .. } if idle => {}
             // It starts with whatever comes home next; until then it cannot.
             ThreadState::BackingOff { .. } if step::waits_for_itself(run, thread) => {}
             ThreadState::BackingOff { until } => effects.push(Effect::WakeAt { at: *until }),
-            ThreadState::Calling(_) => call::due(run, thread, effects),
+            ThreadState::Calling(_) => call::due(run, thread, idle, effects),
             ThreadState::Ready | ThreadState::Answered(_) | ThreadState::Done(_) => {}
         }
     }
@@ -189,7 +209,11 @@ pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
 
 fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Effect {
     let purpose = purpose(run, id);
-    let critic = matches!(purpose, Purpose::Critique(_));
+    let schema = match &purpose {
+        Purpose::Act(_) => None,
+        Purpose::Critique(_) => Some(prompt::diagnosis_schema()),
+        Purpose::Plan(_) => Some(plan::schema()),
+    };
     let last = open.last.as_deref();
     Effect::CallModel {
         step: open.step,
@@ -197,8 +221,8 @@ fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Eff
         attempt: thread.attempts + 1,
         model: run.task.model.clone(),
         messages: thread.messages.clone(),
-        tools: if critic || last.is_some() { std::sync::Arc::new([]) } else { run.tools.clone() },
-        schema: critic.then(prompt::diagnosis_schema),
+        tools: if schema.is_some() || last.is_some() { std::sync::Arc::new([]) } else { run.tools.clone() },
+        schema,
         output_tokens: step::output_tokens(run, last),
         timeout_ms: run.limits.model_ms,
     }

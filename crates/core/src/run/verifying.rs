@@ -4,6 +4,7 @@
 //! output goes straight to repair. Otherwise every check is made, so that a
 //! repair sees all failures. A check that could not run is not a pass.
 
+use super::controlling;
 use super::decide::{Draft, Refused};
 use super::state::{Phase, Run, Verification};
 use crate::effect::Effect;
@@ -16,6 +17,7 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
     let round = verification.round;
     let Some(finding) = finding(&draft.run, verification) else { return false };
     draft.push(Event::Verified { contract: CONTRACT, round, finding });
+    controlling::speak(draft, finding, round);
     true
 }
 

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::decide::Draft;
-use super::state::{BatchCall, CallState, Phase, Run, Thread};
-use super::{ending, thread};
-use crate::event::{Event, HaltReason, Heard, Known, Outcome, Refusal, StopReason};
+use super::state::{BatchCall, CallState, Run, Thread};
+use super::{falling_back, thread};
+use crate::event::{Event, Heard, Known, Outcome, Refusal, SubtaskFailure};
 use crate::guard::loops::{Finding, Layer, Verdict};
 use crate::guard::{CallTrace, Change, Effect, Origin, OutputTrace, ReplyTrace, RoundTrace, Sketch};
 use crate::id::{ActionId, SubtaskId};
@@ -45,7 +45,7 @@ pub(super) fn objects(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> bo
             true
         }
         Verdict::Stop(why) => {
-            ending::stop(draft, StopReason::Halt(HaltReason::Looping(Box::new(why))));
+            falling_back::fails(draft, id, SubtaskFailure::Looping(Box::new(why)));
             true
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn blocks_at_once(draft: &mut Draft, action: ActionId) -> bool {
 pub(super) fn speaks(draft: &mut Draft, id: &SubtaskId) -> bool {
     let Some(thread) = draft.run.threads.get(id) else { return false };
     if let Verdict::Stop(why) = thread.watch.check_run() {
-        ending::stop(draft, StopReason::Halt(HaltReason::Looping(Box::new(why))));
+        falling_back::fails(draft, id, SubtaskFailure::Looping(Box::new(why)));
         return true;
     }
     let Some(why) = thread.watch.switch_due() else { return false };
@@ -219,11 +219,11 @@ impl Run {
 
     /// A call was not made.
     pub(super) fn watch_refused(&mut self, action: ActionId, why: Refusal, message: &str) {
-        // A critic has no tools; how often it may ask for some is counted elsewhere.
-        if matches!(self.phase, Phase::Critiquing(_)) {
+        let Some((id, call)) = self.watched(action) else { return };
+        // Who has no tools: how often it may ask for some is counted elsewhere.
+        if thread::has_no_tools(self, &id) {
             return;
         }
-        let Some((id, call)) = self.watched(action) else { return };
         let Some(thread) = self.threads.get_mut(&id) else { return };
         let watch = Arc::make_mut(&mut thread.watch);
         match why {
@@ -296,6 +296,7 @@ impl Run {
     pub(super) fn note_round(&mut self, diagnosis: &Diagnosis) {
         if let Some(round) = round(self, diagnosis) {
             Arc::make_mut(&mut self.rounds).record(round);
+            self.note_defect();
         }
     }
 

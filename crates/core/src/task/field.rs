@@ -45,6 +45,11 @@ impl<'a> Table<'a> {
         field
     }
 
+    /// Where it stands.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
     fn place_of(&self, key: &str) -> String {
         let key = shown_key(key);
         if self.place.is_empty() { key } else { format!("{}.{key}", self.place) }
@@ -63,6 +68,11 @@ impl<'a> Field<'a> {
     /// The whole raw task.
     pub(crate) fn whole(value: &'a Value, problems: &'a Problems) -> Self {
         Self { value, place: String::new(), problems }
+    }
+
+    /// A value that is not the whole of what is read.
+    pub(crate) fn at(value: &'a Value, place: &str, problems: &'a Problems) -> Self {
+        Self { value, place: place.into(), problems }
     }
 
     /// Notes a problem here.
@@ -154,6 +164,11 @@ impl<'a> Field<'a> {
         Some(text)
     }
 
+    /// A text that may be empty.
+    pub(crate) fn text_or_nothing(&self, most: usize) -> Option<&'a str> {
+        self.any_text(most)
+    }
+
     fn any_text(&self, most: usize) -> Option<&'a str> {
         let Value::String(text) = self.value else {
             self.mistyped("a text");
@@ -168,6 +183,36 @@ impl<'a> Field<'a> {
             return None;
         }
         Some(text)
+    }
+
+    /// A whole number that may be below nothing.
+    pub(crate) fn whole_number(&self, least: i32, most: i32) -> Option<i32> {
+        let remedy = format!("write a whole number from {least} to {most}");
+        let Value::Number(number) = self.value else {
+            self.mistyped("a whole number");
+            return None;
+        };
+        let whole = settled_number(number).and_then(|number| number.as_i64());
+        let kept = whole.and_then(|whole| i32::try_from(whole).ok());
+        let kept = kept.filter(|kept| (least..=most).contains(kept));
+        if kept.is_none() {
+            self.wrong(format!("{number} does not fit"), remedy);
+        }
+        kept
+    }
+
+    /// Any value of bounded size and depth.
+    pub(crate) fn json(&self, most: usize, levels: usize) -> Option<Value> {
+        let Some(value) = settled(self.value, levels) else {
+            self.wrong(format!("nested deeper than {levels} levels"), "look at something flatter");
+            return None;
+        };
+        let size = canonical_value(&value).len();
+        if size > most {
+            self.wrong(format!("{size} bytes are too long"), format!("keep it to {most} bytes"));
+            return None;
+        }
+        Some(value)
     }
 
     /// One of these words.

@@ -42,6 +42,8 @@ enum Unit {
     Seconds,
     /// Dollars with up to six decimals, kept in micro-dollars.
     Dollars,
+    /// A number with up to six decimals, kept in millionths.
+    Fraction,
 }
 
 impl Bound {
@@ -57,6 +59,11 @@ impl Bound {
     /// Dollars, from nothing.
     pub(super) const fn dollars(key: &'static str, most: u64) -> Self {
         Self { key, least: 0, most, unit: Unit::Dollars, ending: Ending::Needed }
+    }
+
+    /// A number with decimals.
+    pub(super) const fn fraction(key: &'static str, most: u64) -> Self {
+        Self { key, least: 0, most, unit: Unit::Fraction, ending: Ending::Needed }
     }
 
     /// What it is called in the file.
@@ -80,6 +87,7 @@ impl Bound {
             Unit::Count => "a whole number",
             Unit::Seconds => "a whole number of seconds",
             Unit::Dollars => "an amount of dollars",
+            Unit::Fraction => "a number",
         }
     }
 
@@ -87,7 +95,7 @@ impl Bound {
     pub(crate) fn remedy(&self) -> String {
         let decimals = match self.unit {
             Unit::Count | Unit::Seconds => "",
-            Unit::Dollars => " with at most 6 decimals",
+            Unit::Dollars | Unit::Fraction => " with at most 6 decimals",
         };
         let word = match self.ending {
             Ending::Needed => String::new(),
@@ -101,7 +109,7 @@ impl Bound {
         let (places, scale) = match self.unit {
             Unit::Count => (0, 1),
             Unit::Seconds => (0, 1000),
-            Unit::Dollars => (6, 1),
+            Unit::Dollars | Unit::Fraction => (6, 1),
         };
         let per_unit = 10_u64.pow(u32::from(places));
         let low = || format!("{text} is below {}", self.least);
@@ -112,6 +120,7 @@ impl Bound {
         let amount = written.magnitude(places).map_err(|why| match (why, self.unit) {
             (NotWhole::TooLarge, _) => high(),
             (NotWhole::Fraction, Unit::Dollars) => format!("{text} is finer than a millionth of a dollar"),
+            (NotWhole::Fraction, Unit::Fraction) => format!("{text} is finer than a millionth"),
             (NotWhole::Fraction, Unit::Count | Unit::Seconds) => format!("{text} is not a whole number"),
         })?;
         if amount < self.least * per_unit {

@@ -18,6 +18,7 @@
 //! on_failure = "rollback"              # or "keep": what happens to written files
 //! privacy = "standard"                 # or "private": no `*` among the hosts; or "sovereign": no network at all
 //! tools = ["read_file", "edit_file"]   # built-in tools as they are; at most 128
+//! class = "unit-tests"                 # what repairs did in other tasks of it is expected here; at most 64 bytes
 //!
 //! [workspace]
 //! path = "project"                     # default "."
@@ -55,10 +56,60 @@
 //! cost_usd = 0.01                      # of one attempt; from 0 to 1000000
 //! output_bytes = 16384                 # from 256 to 1048576
 //!
-//! [[plan]]                             # at most 256
-//! id = "read"                          # not "critique", not beginning with "repair-" or "critique-"
-//! goal = "Read the code"               # at most 16 KiB
-//! after = []                           # ids of sub-tasks that come first
+//! [[plan]]                             # a sub-task; at most 10000 nodes in all, those in branches included
+//! id = "read"                          # not "critique", not beginning with "repair-", "critique-" or "plan-"
+//! goal = "Bug or wish? One word."      # at most 16 KiB
+//! after = []                           # ids of what comes first; at most 256
+//! priority = 0                         # what may start is started highest first; from -1000000 to 1000000
+//! optional = false                     # may be left out when the budget is short
+//! uses = ["read_file"]                 # tools it needs; at most 64
+//! needs = ["a report"]                 # what must hold before it; at most 64 of 200 bytes
+//! makes = ["the kind is known"]        # what holds after it; likewise
+//! breaks = []                          # what no longer holds after it; likewise
+//! tokens = 2000                        # what it is expected to cost; at most 1000000000000
+//! seconds = 60                         # how long it is expected to take; at most 31536000, a year
+//!
+//! [[plan]]                             # a choice: branches are tried in turn until one works
+//! id = "mend"                          # also `after`, and `priority`, which is added to those in it
+//! [[plan.branch]]                      # at most 16; choices may be nested 16 deep
+//! name = "small"                       # at most 200 bytes; may be left out
+//! [[plan.branch.plan]]                 # all of these are done; they may wait for each other and for what
+//! id = "patch"                         #   the choice may wait for, and nobody outside waits for them
+//! goal = "Mend the line"
+//! [[plan.branch]]
+//! [[plan.branch.plan]]
+//! id = "rewrite"
+//! goal = "Write the function anew"
+//!
+//! [[plan]]                             # a choice by what an earlier node delivered
+//! id = "tell"
+//! when = { of = "read", is = "bug" }   # or contains = "bug", or at = "/kind" (JSON pointer) and is = "bug"
+//! [[plan.branch]]                      # if so; at most 4 such choices within each other
+//! [[plan.branch.plan]]
+//! id = "note"
+//! goal = "Write the release note"
+//! [[plan.branch]]                      # if not; may be left out: then nothing is done
+//! [[plan.branch.plan]]
+//! id = "answer"
+//! goal = "Answer the wish"
+//!
+//! [planning]                           # where the plan comes from (see `docs/planning.md`)
+//! by = "task"                          # the plan given here, or by its methods; or "model": the model makes it
+//! replans = 2                          # only with by = "model", from 0 to 16: how often it plans anew what failed
+//! start = "ship"                       # the task its methods begin with; at most 128 bytes
+//! facts = ["the mirror is up"]         # what holds from the beginning, also for a plan; at most 1024
+//!
+//! [[method]]                           # at most 1024
+//! task = "ship"                        # what it is for; at most 128 bytes
+//! name = "as usual"                    # its own among the methods of that task; at most 128 bytes
+//! when = ["the mirror is up"]          # what must be sure to hold for it to fit; at most 64
+//! unless = []                          # what must be sure not to hold; likewise
+//! cost = 0                             # the cheapest that fits comes first; at most 1000000000
+//! ordering = "total"                   # or "partial": steps wait for what `after` names only
+//! [[method.step]]                      # 1 to 256; a sub-task with the keys of `[[plan]]`, or a task:
+//! id = "get"
+//! task = "fetch"                       # done by a method of that task
+//! with = { what = "the sources" }      # fills {what} in its goals; at most 32 of 4096 bytes
 //!
 //! [limits]                             # all from 1, except those from 0; "unlimited" where marked *
 //! steps = 50                           # * model calls, at most 1000000
@@ -80,17 +131,32 @@
 //! output_tokens = 4096                 # at most 10000000
 //! model_seconds = 300                  # at most 86400, a day
 //! approval_seconds = 604800            # at most 31536000
+//!
+//! [control]                            # how repairs are controlled; see docs/control.md
+//! setpoint = 1.0                       # the quality that is wanted, from 0 to 1
+//! gate = 0.05                          # the error that is small enough, from 0 to 1
+//! gain = 0.5                           # what a full repair is believed to mend, above 0 to 1
+//! sigma = 0.03                         # the noise of that, from 0 to 1
+//! damping = 0.3                        # from 0.2 to 0.5; gains are derived from it, or written:
+//! proportional = 1.4                   # from 0 to 100; so are `integral` and `derivative`, by default 0
+//! least = 0.1                          # the gentlest and
+//! most = 1.0                           # the hardest repair, from 0 to 1
+//! stall = 2                            # rounds without progress that are a stall, from 1 to 1000
+//! cost_slope = 1.0                     # how much more a full repair costs than a tiny one, from 0 to 100
+//! act = "advise"                       # or "obey": halt for a person where more repairs will not do
 //! ```
 //!
 //! A whole number may be written `50.0`, not `50.5`. Commands have 1 to 256 words
 //! of at most 8 KiB. Unknown and misplaced keys are refused.
 
+mod control;
 pub(crate) mod field;
 pub(crate) mod guard;
 mod invocation;
 pub(crate) mod limits;
 mod network;
 mod parse;
+mod planning;
 pub(crate) mod problem;
 pub(crate) mod section;
 pub mod suggest;
@@ -101,6 +167,7 @@ pub use limits::parse_raise;
 pub use network::{Network, Scheme};
 pub(crate) use parse::{EFFECTS, model_reference, sandbox, tools};
 pub use parse::{parse, plain};
+pub use planning::{Planner, Planning};
 pub use problem::{BadTask, Problem};
 
 use serde::{Deserialize, Serialize};
@@ -108,6 +175,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::privacy::Privacy;
 use crate::agent::{Agent, Gates};
 use crate::budget::{Limits, Price};
+use crate::control::{Plant, Settings};
 use crate::guard::{Effect, loops};
 use crate::id::RunId;
 use crate::plan::Plan;
@@ -131,6 +199,9 @@ pub struct Task {
     /// The plan, when the task brings one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// Who plans, and how often.
+    #[serde(default, skip_serializing_if = "Planning::is_default")]
+    pub planning: Planning,
     /// What must hold before anything is committed. Schema checks come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
@@ -143,6 +214,13 @@ pub struct Task {
     /// When the guard acts on an agent that goes in circles.
     #[serde(default, skip_serializing_if = "is_default")]
     pub guard: loops::Settings,
+    /// How repairs are controlled.
+    #[serde(default, skip_serializing_if = "is_uncontrolled")]
+    pub control: Settings,
+    /// The class of tasks it belongs to: what repairs did in others of it says what to
+    /// expect of them here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// Tools the agent may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolChoice>,
@@ -247,6 +325,10 @@ fn is_default(settings: &loops::Settings) -> bool {
     *settings == loops::Settings::default()
 }
 
+fn is_uncontrolled(settings: &Settings) -> bool {
+    *settings == Settings::default()
+}
+
 /// A tool as the task asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolChoice {
@@ -308,6 +390,9 @@ pub struct Submission {
     pub price: Price,
     /// Hash of task and tools: resuming under others needs consent.
     pub fingerprint: Digest,
+    /// What repairs did in runs of the same class, as of the submission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Plant>,
     /// The run that made this one, for an agent below another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,

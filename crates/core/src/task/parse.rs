@@ -12,12 +12,12 @@ use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
 use super::section::Section;
 use super::{CommandTool, OnFailure, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode};
-use super::{guard, invocation, network};
+use super::{control, guard, invocation, network, planning};
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
-use crate::id::{SubtaskId, ToolName};
-use crate::plan::{Plan, SUBTASKS_MAX, Subtask};
+use crate::id::ToolName;
+use crate::plan::parse as plan;
 use crate::quality::{Check, CheckHow};
 use crate::tool::{Consent, Repeat};
 
@@ -29,6 +29,8 @@ const NOTE_MAX: usize = 16 * 1024;
 const PATH_MAX: usize = 4096;
 /// Longest `model`, in bytes.
 const MODEL_MAX: usize = 512;
+/// Longest name of a class of tasks, in bytes.
+const CLASS_MAX: usize = 64;
 /// Longest name of a check, in bytes.
 const NAME_MAX: usize = 128;
 /// Most entries of `evidence`, of `check`, and of `tools` and `tool` each.
@@ -74,6 +76,7 @@ fn read(top: &Table<'_>) -> Task {
     let text = |field: Field<'_>| field.text(GOAL_MAX).map(str::to_owned);
     let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
     let privacy = top.get("privacy").and_then(|field| field.one_of(&Privacy::WORDS)).unwrap_or_default();
+    let (planning, made) = planning::read(top);
     let mut task = Task {
         goal: goal.and_then(text).unwrap_or_default(),
         model: model(top),
@@ -101,9 +104,12 @@ fn read(top: &Table<'_>) -> Task {
             .unwrap_or_default(),
         privacy,
         checks: checks(top, section("output", Section::Output)),
-        plan: top.get("plan").and_then(|field| plan(&field)),
+        plan: top.get("plan").and_then(|field| plan::nodes(&field, plan::FILE)).or(made),
+        planning,
         limits: Limits::default(),
         guard: section("guard", Section::Guard).map(|table| guard::read(&table)).unwrap_or_default(),
+        control: section("control", Section::Control).map(|table| control::read(&table)).unwrap_or_default(),
+        class: top.get("class").and_then(|field| field.text(CLASS_MAX).map(str::to_owned)),
         agent: None,
     };
     if let Some(table) = section("limits", Section::Limits) {
@@ -285,48 +291,4 @@ fn tool_name(field: &Field<'_>, names: &mut BTreeSet<String>) -> Option<String> 
         );
     }
     Some(name.into())
-}
-
-fn plan(field: &Field<'_>) -> Option<Plan> {
-    let mark = field.problems.count();
-    let tables = field.tables(Section::Plan, SUBTASKS_MAX);
-    let subtasks: Vec<_> = tables.iter().filter_map(subtask).collect();
-    if field.problems.count() > mark {
-        // A plan with holes would be refused for waiting on what could not be read.
-        return None;
-    }
-    let plan = Plan::new(subtasks);
-    if let Err(bad) = &plan {
-        field.wrong(bad.to_string(), "mend the sub-tasks, or leave `plan` out");
-    }
-    plan.ok()
-}
-
-fn subtask(table: &Table<'_>) -> Option<Subtask> {
-    let id = table
-        .require("id", "name the sub-task, as in id = \"read\"")
-        .and_then(|field| own_subtask_id(&field));
-    let goal = table
-        .require("goal", "say what the sub-task must achieve")
-        .and_then(|field| field.text(NOTE_MAX).map(str::to_owned));
-    let after = table.get("after").and_then(|field| field.list(SUBTASKS_MAX)).unwrap_or_default();
-    let after: Vec<_> = after.iter().filter_map(subtask_id).collect();
-    Some(Subtask { id: id?, goal: goal?, after })
-}
-
-fn own_subtask_id(field: &Field<'_>) -> Option<SubtaskId> {
-    let id = subtask_id(field)?;
-    if ["repair-", "critique-"].iter().any(|ours| id.as_str().starts_with(ours)) || id.as_str() == "critique"
-    {
-        field.wrong(format!("{id} is a name Bowline uses itself"), "give the sub-task another id");
-    }
-    Some(id)
-}
-
-fn subtask_id(field: &Field<'_>) -> Option<SubtaskId> {
-    let id = SubtaskId::parse(field.text(NAME_MAX)?);
-    if let Err(bad) = &id {
-        field.wrong(bad.to_string(), "give the sub-task another id");
-    }
-    id.ok()
 }

@@ -1,7 +1,8 @@
 //! Which keys a task file knows, and where each belongs.
 
 use super::problem::{Problems, shown_key};
-use super::{guard, limits, network, suggest};
+use super::{control, guard, limits, network, planning, suggest};
+use crate::plan::{method_parse, parse as plan};
 
 /// The keys at the top of an agent manifest.
 const MANIFEST: [&str; 16] = [
@@ -42,10 +43,22 @@ pub(crate) enum Section {
     Tool,
     /// `[[plan]]`
     Plan,
+    /// `[[plan.branch]]`
+    Branch,
+    /// `when` of `[[plan]]`
+    When,
+    /// `[planning]`
+    Planning,
+    /// `[[method]]`
+    Method,
+    /// `[[method.step]]`
+    Step,
     /// `[limits]`
     Limits,
     /// `[guard]`
     Guard,
+    /// `[control]`
+    Control,
     /// The top of an agent manifest.
     Manifest,
     /// `[capabilities]` of a manifest.
@@ -63,7 +76,9 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 17] = [
+    /// Where a key may belong. Methods share their words with other tables, so nobody is
+    /// sent there.
+    const ALL: [Self; 21] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -71,9 +86,13 @@ impl Section {
         Self::Output,
         Self::Check,
         Self::Tool,
-        Self::Plan,
         Self::Limits,
         Self::Guard,
+        Self::Plan,
+        Self::Branch,
+        Self::When,
+        Self::Planning,
+        Self::Control,
         Self::Manifest,
         Self::Capabilities,
         Self::Gates,
@@ -102,8 +121,12 @@ impl Section {
                 "check",
                 "tool",
                 "plan",
+                "planning",
+                "method",
                 "limits",
                 "guard",
+                "control",
+                "class",
             ],
             Self::Workspace => &["path", "mode"],
             Self::Sandbox => &["read", "write"],
@@ -127,9 +150,15 @@ impl Section {
                 "cost_usd",
                 "output_bytes",
             ],
-            Self::Plan => &["id", "goal", "after"],
+            Self::Plan => &plan::KEYS,
+            Self::Branch => &["name", "plan"],
+            Self::When => &["of", "is", "contains", "at"],
+            Self::Planning => &planning::KEYS,
+            Self::Method => &method_parse::METHOD_KEYS,
+            Self::Step => &method_parse::STEP_KEYS,
             Self::Limits => &limits::KEYS,
             Self::Guard => &guard::KEYS,
+            Self::Control => &control::KEYS,
             Self::Manifest => &MANIFEST,
             Self::Capabilities => {
                 &["file_read", "file_write", "shell", "network", "mcp", "inference", "spawn"]
@@ -153,8 +182,14 @@ impl Section {
             Self::Check => "`[[check]]`",
             Self::Tool => "`[[tool]]`",
             Self::Plan => "`[[plan]]`",
+            Self::Branch => "`[[plan.branch]]`",
+            Self::When => "`when` of `[[plan]]`",
+            Self::Planning => "`[planning]`",
+            Self::Method => "`[[method]]`",
+            Self::Step => "`[[method.step]]`",
             Self::Limits => "`[limits]`",
             Self::Guard => "`[guard]`",
+            Self::Control => "`[control]`",
             Self::Manifest => "the top of an agent manifest",
             Self::Capabilities => "`[capabilities]` of an agent manifest",
             Self::Gates => "`[gates]` of an agent manifest",
@@ -188,14 +223,22 @@ impl Section {
             | Self::Check
             | Self::Tool
             | Self::Plan
+            | Self::Branch
+            | Self::When
+            | Self::Planning
+            | Self::Method
+            | Self::Step
             | Self::Limits
-            | Self::Guard => false,
+            | Self::Guard
+            | Self::Control => false,
         }
     }
 
     /// Stands in a task and never in a manifest.
     fn is_of_task(self) -> bool {
-        matches!(self, Self::Top | Self::Workspace | Self::Output | Self::Check | Self::Plan)
+        let of_plans = [Self::Plan, Self::Branch, Self::When, Self::Planning, Self::Method, Self::Step];
+        let of_work = [Self::Top, Self::Workspace, Self::Output, Self::Check, Self::Control];
+        of_plans.contains(&self) || of_work.contains(&self)
     }
 
     fn is_foreign_to(self, from: Self) -> bool {

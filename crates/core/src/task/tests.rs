@@ -1,5 +1,6 @@
 //! Task files: what is accepted, and what is said about the rest.
 
+mod control;
 mod invocation;
 mod limits;
 
@@ -244,7 +245,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, limits, guard",
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -260,7 +261,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, limits, guard
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 
@@ -388,11 +389,11 @@ fn a_plan_that_cannot_work_is_refused_where_it_stands() {
     let plan = |rows: Value| with(json!({ "plan": rows }));
     check(
         &plan(json!([])),
-        "plan: a plan needs at least one sub-task; mend the sub-tasks, or leave `plan` out",
+        "plan: a plan needs at least one sub-task; give it a sub-task, or leave the plan out",
     );
     check(
         &plan(json!([{ "id": "a", "goal": "x", "after": ["b"] }])),
-        "plan: sub-task a waits for b, which is not in the plan; mend the sub-tasks, or leave `plan` out",
+        "plan[0].after: sub-task a waits for b, which is not in the plan; name a sub-task of the plan",
     );
     for reserved in ["critique", "critique-1", "repair-", "repair-1"] {
         assert_eq!(places(&plan(json!([{ "id": reserved, "goal": "x" }]))), ["plan[0].id"]);
@@ -418,7 +419,8 @@ fn everything_has_a_cap() {
         deep = json!({ "properties": deep });
     }
     let names: Vec<_> = (0..129).map(|place| format!("n{place}")).collect();
-    let subtasks: Vec<_> = (0..257).map(|place| json!({ "id": format!("n{place}"), "goal": "x" })).collect();
+    let subtasks: Vec<_> =
+        (0..10_001).map(|place| json!({ "id": format!("n{place}"), "goal": "x" })).collect();
     for (raw, place) in [
         (json!({ "goal": long(64 * 1024 + 1) }), "goal"),
         (json!({ "instructions": long(64 * 1024 + 1) }), "instructions"),

@@ -203,6 +203,26 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_asked_in_a_routine_way_about_what_gives_rise_to_concern() {
+        let sly = tool("add", "Adds.\u{200b}");
+        let standing = standing(&sly, None, &[]);
+        let wanted = Standing::Quarantine { now: sly.digest(), concerns: vec![Concern::Invisible] };
+        assert_eq!(standing, wanted);
+        assert!(!standing.may_run() && standing.remedy().contains("invisible characters shown"));
+    }
+
+    #[test]
+    fn length_and_padding_are_held_exactly_at_their_bounds() {
+        let padded = |blanks: usize| format!("Adds.{}More.", " ".repeat(blanks));
+        check(&padded(PADDING_MAX), &[]);
+        check(&padded(PADDING_MAX + 1), &[Concern::Padded]);
+        // Many short gaps are no long one.
+        check(&"a b ".repeat(PADDING_MAX), &[]);
+        check(&"a".repeat(CHARS_MAX), &[]);
+        check(&"a".repeat(CHARS_MAX + 1), &[Concern::TooLong { chars: CHARS_MAX + 1 }]);
+    }
+
+    #[test]
     fn a_name_that_looks_like_another_is_held_back() {
         for name in ["read_fi1e", "readFile", "read-file", "reаd_file", "READ_FILE", "read_fiIe"] {
             let concerns = tool(name, "Reads.").concerns(&["write_file", "read_file"]);

@@ -81,6 +81,7 @@ impl World {
             sandbox: Sandbox::Off,
             secrets: Default::default(),
             reach: bowline_tools::Reach::nothing(),
+            inference: Default::default(),
             run: RunId::parse("run-1").unwrap(),
             action: ActionId { step: 3, index: 1 },
             key: Digest::of(b"key"),

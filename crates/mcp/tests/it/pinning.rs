@@ -108,3 +108,25 @@ async fn a_tool_that_talks_to_the_model_is_held_back_until_it_was_read() {
     world.servers().approve(&look).await.unwrap();
     assert_eq!(world.connect("new").await.unwrap().held, []);
 }
+
+#[tokio::test]
+async fn what_was_agreed_to_is_bound_to_the_program_not_to_the_name_alone() {
+    let world = World::new();
+    let (servers, server) = (world.servers(), world.double("new"));
+    servers.approve(&servers.look(&server).await.unwrap()).await.unwrap();
+    servers.connect(&server, FirstUse::Refuse).await.unwrap().close().await;
+    // The same name and the same list, from another program.
+    let copy = world.work().join("double-copy");
+    std::fs::copy(super::example("double"), &copy).unwrap();
+    let mut other = server.clone();
+    if let bowline_core::agent::server::Reach::Stdio { argv, .. } = &mut other.how {
+        argv[0] = copy.to_str().unwrap().to_owned();
+    }
+    let error = servers.connect(&other, FirstUse::Refuse).await.err().unwrap();
+    assert!(matches!(error, McpError::Unapproved { .. }), "{error}");
+    assert!(servers.look(&other).await.unwrap().pin.is_none(), "nobody agreed to that one");
+    // The other arguments of the same program make it another server, too.
+    let error = servers.connect(&world.double("old"), FirstUse::Refuse).await.err().unwrap();
+    assert!(matches!(error, McpError::Unapproved { .. }), "{error}");
+    servers.connect(&server, FirstUse::Refuse).await.unwrap().close().await;
+}

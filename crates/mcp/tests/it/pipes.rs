@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bowline_core::agent::server::{Given, Reach, ToolRules};
+use bowline_core::agent::server::{Given, Reach, Server, ServerName, ToolRules};
 use bowline_core::event::Outcome;
 use bowline_core::input::Returned;
 use bowline_core::tool::{Consent, Repeat, Touch};
@@ -268,4 +268,63 @@ async fn a_server_lives_in_the_cage() {
     assert_eq!(world.call(&connected, "echo").await.how, Returned::Known(Outcome::Ok));
     connected.close().await;
     assert!(!world.work().join(".git").exists(), "the cage leaves nothing behind");
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_arrived_is_in_doubt_when_it_cannot_be_sent_again() {
+    for tool in ["die-read", "die-put"] {
+        let world = World::new();
+        let connected = world.connect("new").await.unwrap();
+        // It dies in the middle of the call and comes back with another list.
+        std::fs::write(world.log().with_extension("changed"), "").unwrap();
+        let output = world.call(&connected, tool).await;
+        assert_eq!(output.how, Returned::Unknown, "{tool}: {}", output.text);
+        assert!(output.text.contains("nobody knows whether the call happened"), "{tool}: {}", output.text);
+        assert_eq!(world.calls_sent(tool).len(), 1, "{tool}");
+        // A call that was never sent is a plain error.
+        let output = world.call(&connected, "echo").await;
+        assert_eq!(output.how, Returned::Known(Outcome::Error), "{}", output.text);
+    }
+}
+
+#[tokio::test]
+async fn secrets_of_a_server_are_taken_out_of_its_list_and_its_complaints() {
+    let world = World::new();
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    std::fs::write(&key, "hunter2-hunter2").unwrap();
+    let given = || Given::File { file: key.to_str().unwrap().to_owned(), prefix: String::new() };
+    let list = r#"{"resultType":"complete","tools":[{"name":"add","description":"Key is '"$API_TOKEN"'.","inputSchema":{"type":"object","title":"'"$API_TOKEN"'"}}]}"#;
+    let hello = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0,"cacheScope":"private","capabilities":{"tools":{}}}"#;
+    let script = format!(
+        r#"while read -r line; do
+          id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+          case "$line" in
+            *server/discover*) result='{hello}' ;;
+            *tools/list*) result='{list}' ;;
+            *) continue ;;
+          esac
+          printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$result"
+        done"#
+    );
+    let server = |script: &str| {
+        let argv = vec!["sh".to_owned(), "-c".to_owned(), script.to_owned()];
+        let how = Reach::Stdio { argv, env: BTreeMap::from([("API_TOKEN".to_owned(), given())]) };
+        Server::new(ServerName::parse("leaky").unwrap(), how)
+    };
+    let look = world.servers().look(&server(&script)).await.unwrap();
+    assert_eq!(look.tools[0].description, "Key is [secret of the server].");
+    assert_eq!(look.tools[0].schema["title"], "[secret of the server]");
+    let refusing = r#"read -r line; id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/');
+        printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s"}}\n' "$id" "$API_TOKEN"; read -r line;
+        id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/');
+        printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s"}}\n' "$id" "$API_TOKEN"; sleep 5"#;
+    for script in [refusing, "echo \"bad $API_TOKEN\" >&2; exit 3", "while :; do echo \"$API_TOKEN\"; done"] {
+        let told = world.servers().look(&server(script)).await.err().unwrap().to_string();
+        assert!(!told.contains("hunter2") && told.contains("[secret of the server]"), "{told}");
+    }
+    assert_eq!(
+        bowline_mcp::secrets_of(&server(&script)).unwrap(),
+        [("API_TOKEN of leaky".to_owned(), "hunter2-hunter2".to_owned())]
+    );
 }

@@ -2,7 +2,7 @@
 //! examples and simulation.
 //!
 //! A reply is chosen by the conversation it is asked to continue: the sub-task
-//! (or `critique`) names the list, the number of replies already in the request
+//! (or `critique`, or `plan-1`) names the list, the number of replies already in the request
 //! is the index. So a new process gives the same reply to the same request, and
 //! a request the script does not expect is a permanent error that says what was
 //! expected and what came.
@@ -15,6 +15,7 @@ mod expect;
 mod read;
 mod script;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -83,13 +84,17 @@ impl Model for Scripted {
     fn price(&self) -> Option<Price> {
         self.script.price
     }
+
+    fn is_remote(&self) -> bool {
+        false
+    }
 }
 
 impl Scripted {
     fn choose(&self, request: &Request) -> Result<(String, &ScriptedReply), ModelError> {
         let (key, index) = address(request)?;
         let place = format!("{key}[{index}]");
-        let Some(replies) = self.script.conversations.get(key) else {
+        let Some(replies) = self.script.conversations.get(key.as_ref()) else {
             let known: Vec<_> = self.script.conversations.keys().map(String::as_str).collect();
             return Err(permanent(format!(
                 "{place}: the script has no conversation {key:?}, only {}",
@@ -142,20 +147,18 @@ fn permanent(message: String) -> ModelError {
 }
 
 /// Which list of replies, and which of them.
-fn address(request: &Request) -> Result<(&str, usize), ModelError> {
+fn address(request: &Request) -> Result<(Cow<'_, str>, usize), ModelError> {
+    let replied = || request.messages.iter().filter(|said| matches!(said, Said::Assistant { .. })).count();
     match &request.purpose {
         Purpose::Act(subtask) if subtask.as_str() == script::CRITIQUE => Err(permanent(format!(
             "a sub-task called {:?} cannot be scripted: that list holds the critic's replies",
             script::CRITIQUE
         ))),
-        Purpose::Act(subtask) => {
-            let replied =
-                request.messages.iter().filter(|said| matches!(said, Said::Assistant { .. })).count();
-            Ok((subtask.as_str(), replied))
-        }
+        Purpose::Act(subtask) => Ok((Cow::Borrowed(subtask.as_str()), replied())),
+        Purpose::Plan(round) => Ok((Cow::Owned(format!("plan-{round}")), replied())),
         Purpose::Critique(round) => {
             match round.checked_sub(1).and_then(|index| usize::try_from(index).ok()) {
-                Some(index) => Ok((script::CRITIQUE, index)),
+                Some(index) => Ok((Cow::Borrowed(script::CRITIQUE), index)),
                 None => Err(permanent("rounds of critique count from 1 and this is round 0".to_owned())),
             }
         }

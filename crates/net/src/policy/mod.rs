@@ -126,6 +126,10 @@ impl Policy {
         };
         let authority = written.authority()?;
         let url = Url::parse(raw).map_err(Malformed::Parser)?;
+        // What is sent is the URL's own spelling, which percent signs make longer.
+        if url.as_str().len() > URL_MAX {
+            return Err(Malformed::TooLong.into());
+        }
         let (host, port) = (read_host(&url)?, url.port().unwrap_or(scheme.default_port()));
         let grant = self.grant(&host, port)?;
         let target = Target { url, scheme, host, port, grant };

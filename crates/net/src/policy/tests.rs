@@ -457,3 +457,25 @@ fn without_http_its_port_is_closed_to_tunnels_too() {
     let named = Policy::new(Tier::Standard, &["a.example:80"]).unwrap().with_schemes(&[Scheme::Https]);
     assert!(named.tunnel("a.example:80").is_ok());
 }
+
+#[test]
+fn a_url_that_grows_beyond_the_bound_in_its_own_spelling_is_refused() {
+    let policy = Policy::new(Tier::Standard, &["*"]).unwrap();
+    let head = "https://a.example/";
+    // Three bytes as written, nine as sent.
+    let grown =
+        |letters: usize, rest: usize| format!("{head}{}{}", "\u{20ac}".repeat(letters), "a".repeat(rest));
+    let room = URL_MAX - head.len();
+    let fits = grown(10, room - 90);
+    assert_eq!(policy.judge(&fits).unwrap().url().as_str().len(), URL_MAX);
+    let longer = grown(10, room - 89);
+    assert!(longer.len() < URL_MAX, "it is the spelling that is too long, not the text");
+    assert_eq!(policy.judge(&longer), Err(Malformed::TooLong.into()));
+    let query = format!("{head}?{}", "\u{20ac}".repeat(room / 4));
+    assert_eq!(policy.judge(&query), Err(Malformed::TooLong.into()));
+    // A redirect is bound by the same rule, also where it is read against what was asked.
+    let from = policy.judge(head).unwrap();
+    assert_eq!(policy.follow(&from, &longer), Err(Malformed::TooLong.into()));
+    let relative = format!("/{}", "\u{20ac}".repeat(URL_MAX / 6));
+    assert_eq!(policy.follow(&from, &relative), Err(Malformed::TooLong.into()));
+}

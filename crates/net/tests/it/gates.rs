@@ -69,6 +69,10 @@ impl bowline_net::Dial for Swallows {
         let (stream, _) = tokio::io::duplex(1);
         Ok(bowline_net::Dialed { stream: Box::new(stream), peer: to })
     }
+
+    fn is_own(&self, _: std::net::IpAddr) -> bool {
+        false
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -130,4 +134,19 @@ fn the_system_knows_which_addresses_are_its_own() {
     use bowline_net::{Dial as _, SystemDial};
     assert!(SystemDial.is_own(crate::address("127.0.0.1")));
     assert!(!SystemDial.is_own(crate::address("192.0.2.1")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_has_a_word_for_logs_and_says_what_to_do() {
+    let told = |error: GateError| (error.reason(), error.remedy());
+    let refused = GateError::Refused(Refusal::Downgrade);
+    assert_eq!(told(refused), ("redirect", Refusal::Downgrade.remedy()));
+    let gate = Machine::over(Names::new(Answer::Silent), Wire::new(vec![])).gate();
+    let silent = gate.admit(gate.policy().judge("http://api.example.com/").unwrap()).await.err().unwrap();
+    assert_eq!(told(silent), ("dns", "check the name and the machine's resolver, then try again"));
+    let wire = Wire::new(vec![body("x")]).hijacked_by(socket("127.0.0.1:3128"));
+    let gate = Machine::over(Names::new(at(&[crate::SITE])), wire).gate();
+    let checked = gate.admit(gate.policy().judge("http://api.example.com/").unwrap()).await.unwrap();
+    let (reason, remedy) = told(gate.connect(&checked).await.err().unwrap());
+    assert!(reason == "peer" && remedy.contains("find it before trusting it"), "{reason}: {remedy}");
 }

@@ -14,6 +14,7 @@ use bowline_tools::{
 };
 
 use super::Inner;
+use crate::aside;
 use crate::error::EngineError;
 use crate::hands::Hands;
 use crate::judge::Judge;
@@ -90,9 +91,20 @@ impl Inner {
         Ok(if is_narrow { opened.without_links()? } else { opened })
     }
 
-    /// What a run is worked on with, and the servers it must let go afterwards.
+    /// What a run is worked on with, and the servers it must let go afterwards. What
+    /// is in the way is told without the run's secrets.
     pub(super) async fn hands(&self, run: &Run, epoch: u64) -> Result<(Hands, Connections), EngineError> {
         let secrets = secrets(&run.task).await?;
+        let equipped = self.equip(run, epoch, secrets.clone()).await;
+        equipped.map_err(|error| masked(error, &secrets))
+    }
+
+    async fn equip(
+        &self,
+        run: &Run,
+        epoch: u64,
+        secrets: Secrets,
+    ) -> Result<(Hands, Connections), EngineError> {
         let reach = reach_of(&run.task)?;
         let sandbox = Sandbox::of(&run.task, &self.cages, &reach);
         let programs = match runs_programs(&run.task).then(|| sandbox.clone()) {
@@ -113,13 +125,14 @@ impl Inner {
             run: run.id.clone(),
             epoch,
             store: self.store.clone(),
-            model,
             registry: Arc::new(registry),
+            inference: aside::of(&run.task, &model),
             judge: Arc::new(Judge::new(run.task.clone(), secrets.clone())),
             secrets,
             workspace,
             sandbox,
             reach,
+            model,
             programs,
             results: self.home.as_ref().map(|home| home.join("results")),
             texts: Texts::new(self.store.clone()),
@@ -153,7 +166,14 @@ impl Inner {
     }
 
     /// The tools a new run gets: those the task names, and those of the agent's servers.
+    /// Nothing a server says of them brings a secret into the journal.
     pub(super) async fn tools_of(&self, task: &Task) -> Result<Vec<ToolSpec>, EngineError> {
+        let secrets = secrets(task).await?;
+        let found = self.tools_found(task).await.map_err(|error| masked(error, &secrets))?;
+        Ok(found.into_iter().map(|spec| without_secrets(spec, &secrets)).collect())
+    }
+
+    async fn tools_found(&self, task: &Task) -> Result<Vec<ToolSpec>, EngineError> {
         let mut registry = Registry::with_own(&task.tools, &self.tools)?;
         let reach = reach_of(task)?;
         let sandbox = Sandbox::of(task, &self.cages, &reach);
@@ -166,16 +186,55 @@ impl Inner {
     }
 }
 
-/// The secrets of a task's agent, read now.
+/// The secrets of a task's agent and of its servers, read now. Those of the servers
+/// are hidden everywhere, and given to nobody but their server.
 pub(super) async fn secrets(task: &Task) -> Result<Secrets, EngineError> {
     let Some(agent) = &task.agent else { return Ok(Secrets::default()) };
-    let places = agent.secrets.clone();
-    let read = tokio::task::spawn_blocking(move || Secrets::read(&places)).await;
-    let read = read.map_err(|_| EngineError::Task {
+    let (places, servers) = (agent.secrets.clone(), agent.servers.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        let own = Secrets::read(&places)
+            .map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy })?;
+        let mut hidden = Vec::new();
+        for server in &servers {
+            hidden.extend(bowline_mcp::secrets_of(server).map_err(servers::unusable)?);
+        }
+        Ok(own.hiding(hidden))
+    });
+    read.await.map_err(|_| EngineError::Task {
         what: "the agent's secrets could not be read".into(),
         remedy: "try again".into(),
-    })?;
-    read.map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy })
+    })?
+}
+
+/// An error that may be shown and written down.
+fn masked(error: EngineError, secrets: &Secrets) -> EngineError {
+    match error {
+        EngineError::Task { what, remedy } => {
+            let hide = |text| secrets.mask().hide(text).text;
+            EngineError::Task { what: hide(what), remedy: hide(remedy) }
+        }
+        EngineError::Store(_)
+        | EngineError::Append(_)
+        | EngineError::Model(_)
+        | EngineError::Tools(_)
+        | EngineError::Copy(_)
+        | EngineError::NoBeginning { .. }
+        | EngineError::OutOfStep { .. }
+        | EngineError::BrokeDown { .. }
+        | EngineError::ShutDown { .. }
+        | EngineError::Queue { .. }
+        | EngineError::Workspace(_) => error,
+    }
+}
+
+/// A tool as it may be journalled and told to a model.
+fn without_secrets(spec: ToolSpec, secrets: &Secrets) -> ToolSpec {
+    let description = secrets.mask().hide(spec.description).text;
+    let schema = spec.schema.to_string();
+    let hidden = secrets.mask().hide(schema.clone()).text;
+    let schema =
+        if hidden == schema { spec.schema } else { serde_json::from_str(&hidden).unwrap_or_default() };
+    ToolSpec { description, schema, ..spec }
 }
 
 /// What a task may reach, or what is wrong with how it says so.

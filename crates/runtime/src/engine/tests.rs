@@ -31,3 +31,40 @@ fn a_caller_that_outlives_the_runtime_is_told_and_does_not_wait_for_ever() {
     let outcome = is_told.recv_timeout(Duration::from_secs(20)).expect("it does not wait for ever");
     assert!(matches!(outcome, Err(EngineError::ShutDown { .. })), "{outcome:?}");
 }
+
+/// A clock that goes with tokio's, which tests pause.
+struct PausedClock(tokio::time::Instant);
+
+impl Clock for PausedClock {
+    fn now(&self) -> bowline_core::id::Millis {
+        bowline_core::id::Millis(u64::try_from(self.0.elapsed().as_millis()).unwrap())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_kept_while_something_takes_longer_than_it_lasts() {
+    let store: Arc<dyn RunStore> = Arc::new(bowline_store::MemoryStore::default());
+    let clock = Arc::new(PausedClock(tokio::time::Instant::now()));
+    let engine = Engine::builder(store.clone()).clock(clock.clone()).build();
+    let task = serde_json::json!({ "goal": "g", "model": "a:b", "review": "never" });
+    let submission = Submission {
+        task: bowline_core::task::parse(&task).unwrap(),
+        tools: Vec::new(),
+        key: None,
+        seed: "0".into(),
+        price: bowline_core::budget::Price::FREE,
+        fingerprint: bowline_core::provenance::Digest::ZERO,
+        parent: None,
+        learned: None,
+    };
+    store.submit(&run(), submission, clock.now()).await.unwrap();
+    let claimed = store.claim(&run(), &engine.inner.worker, LEASE_MS, clock.now()).await.unwrap();
+    let other = WorkerId::parse("other").unwrap();
+    let slow = async {
+        tokio::time::sleep(Duration::from_millis(LEASE_MS * 3)).await;
+        // Just before it is done, nobody else can have the run.
+        store.claim(&run(), &other, LEASE_MS, clock.now()).await.err().map(|error| error.to_string())
+    };
+    let refused = engine.leased(&claimed.fence, slow).await.unwrap();
+    assert!(refused.is_some_and(|why| why.contains("r1")), "the lease ran out while it was needed");
+}

@@ -7,6 +7,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod asides;
 mod attempts;
 mod expiry;
 mod golden;

@@ -32,11 +32,14 @@ pub(super) fn submission(goal: &str, key: Option<&str>) -> Submission {
         instructions: None,
         evidence: Vec::new(),
         plan: None,
+        planning: Default::default(),
         checks: Vec::new(),
         review: Review::Never,
         on_failure: OnFailure::Keep,
         limits: Limits::default(),
         guard: Default::default(),
+        control: Default::default(),
+        class: None,
         tools: Vec::new(),
         workspace: Workspace { path: "workspace".to_owned(), mode: WorkspaceMode::InPlace },
         sandbox: Default::default(),
@@ -46,6 +49,7 @@ pub(super) fn submission(goal: &str, key: Option<&str>) -> Submission {
     };
     Submission {
         fingerprint: Digest::of(goal.as_bytes()),
+        learned: None,
         parent: None,
         task,
         tools: Vec::new(),

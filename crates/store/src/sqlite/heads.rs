@@ -35,6 +35,7 @@ pub(super) struct Head {
 struct Shown {
     phase: String,
     waiting: Option<String>,
+    unable: Option<String>,
     wake_at: Option<Millis>,
     ending: Option<EndingKind>,
 }
@@ -55,16 +56,16 @@ impl Head {
     pub(super) fn row_is_due(&self, summary: &Summary) -> bool {
         self.since + 1 >= ROW_EVERY
             || self.shown.as_ref().is_none_or(|shown| {
-                (shown.ending, &shown.waiting, shown.wake_at, &shown.phase)
-                    != (summary.ending, &summary.waiting, summary.wake_at, &summary.phase)
+                (shown.ending, &shown.waiting, shown.wake_at, &shown.phase, &shown.unable)
+                    != (summary.ending, &summary.waiting, summary.wake_at, &summary.phase, &summary.unable)
             })
     }
 
     /// The row shows `summary`.
     pub(super) fn row_written(&mut self, summary: &Summary) {
-        let Summary { phase, waiting, wake_at, ending, .. } = summary;
-        let (phase, waiting) = (phase.clone(), waiting.clone());
-        self.shown = Some(Shown { phase, waiting, wake_at: *wake_at, ending: *ending });
+        let Summary { phase, waiting, unable, wake_at, ending, .. } = summary;
+        let (phase, waiting, unable) = (phase.clone(), waiting.clone(), unable.clone());
+        self.shown = Some(Shown { phase, waiting, unable, wake_at: *wake_at, ending: *ending });
         (self.since, self.unwritten) = (0, None);
     }
 

@@ -42,7 +42,7 @@ fn given_back(
                 Repeat::Freely | Repeat::WithSameKey => Returned::Known(Outcome::Error),
                 Repeat::Never => Returned::Unknown,
             };
-            ToolOutput { how, text: NotDone::Broke.message(ctx.timeout) }
+            ToolOutput { how, text: NotDone::Broke.message(ctx.timeout), spent: None }
         }
     }
 }

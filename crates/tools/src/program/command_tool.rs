@@ -90,7 +90,9 @@ impl Tool for CommandCall {
         match ran.ended {
             Ended::Exited(0) => ToolOutput::ok(ran.output),
             Ended::Exited(EXIT_UNAVAILABLE) => ToolOutput::trouble(text, None),
-            Ended::Killed(_) | Ended::Exited(EXIT_UNKNOWN) => ToolOutput { how: Returned::Unknown, text },
+            Ended::Killed(_) | Ended::Exited(EXIT_UNKNOWN) => {
+                ToolOutput { how: Returned::Unknown, text, spent: None }
+            }
             Ended::Exited(_) => ToolOutput::error(text),
             Ended::TimedOut | Ended::Lost => ToolOutput::timed_out(self.spec.repeat, text),
         }

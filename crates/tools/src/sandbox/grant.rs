@@ -196,6 +196,19 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_the_folder_that_leads_elsewhere_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("drafts")).unwrap();
+        fs::create_dir_all(root.join("plans")).unwrap();
+        std::os::unix::fs::symlink("plans", root.join("out")).unwrap();
+        std::os::unix::fs::symlink("/", root.join("away")).unwrap();
+        let parts = ["./drafts/", "out", "away", "gone", "drafts/../plans"].map(str::to_owned).to_vec();
+        let narrow = Wish { narrow: Some(parts), ..wish(&root) };
+        assert_eq!(own_folder(&narrow), [root.join("drafts")]);
+    }
+
+    #[test]
     fn our_own_folder_is_kept_whatever_it_is_called() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();

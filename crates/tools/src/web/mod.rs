@@ -190,7 +190,7 @@ fn failed(repeat: Repeat, error: &FetchError) -> ToolOutput {
         FetchError::Deadline { stage: Stage::FirstByte | Stage::Total, .. } => ToolOutput::timed_out(repeat, text),
         FetchError::Exchange { .. } | FetchError::Encoding { .. } => match repeat {
             Repeat::Freely | Repeat::WithSameKey => ToolOutput::error(text),
-            Repeat::Never => ToolOutput { how: Returned::Unknown, text },
+            Repeat::Never => ToolOutput { how: Returned::Unknown, text, spent: None },
         },
     }
 }

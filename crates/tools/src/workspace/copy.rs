@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode};
 
-use super::{BadWorkspace, Found, InsidePath, Kind, RACES_MAX, READ_FLAGS, Walk, Workspace};
+use super::{BadWorkspace, Found, InsidePath, Kind, RACES_MAX, READ_ENTRY_FLAGS, Walk, Workspace};
 use crate::background::{self, StopFlag};
 
 /// Most files and folders of one copy.
@@ -290,7 +290,7 @@ impl Copying<'_> {
 }
 
 fn copy_file(found: &Found<'_>, target: &Path, max: u64) -> io::Result<u64> {
-    let opened = rustix::fs::openat(found.parent, found.name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
+    let opened = rustix::fs::openat(found.parent, found.name, READ_ENTRY_FLAGS, Mode::empty())?;
     let from = File::from(opened);
     let mode = from.metadata()?.permissions().mode() & 0o777;
     let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
@@ -300,64 +300,4 @@ fn copy_file(found: &Found<'_>, target: &Path, max: u64) -> io::Result<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tree() -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("from/sub")).unwrap();
-        fs::write(dir.path().join("from/a"), "12345").unwrap();
-        fs::write(dir.path().join("from/sub/b"), "12345").unwrap();
-        dir
-    }
-
-    fn copy_capped(dir: &Path, entries: u64, bytes: u64) -> Result<Copied, CopyError> {
-        copy(
-            &dir.join("from"),
-            &dir.join("to"),
-            Caps { entries, bytes, sync: Sync::DISK },
-            &StopFlag::default(),
-        )
-    }
-
-    #[test]
-    fn a_copy_that_is_not_on_the_disk_gets_no_name() {
-        let dir = tree();
-        let failing = Sync { tree: |_| Err(io::ErrorKind::StorageFull.into()), ..Sync::DISK };
-        let caps = Caps { entries: 10, bytes: 100, sync: failing };
-        let failed = copy(&dir.path().join("from"), &dir.path().join("to"), caps, &StopFlag::default());
-        assert!(matches!(failed, Err(CopyError::Io { .. })));
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the source is there");
-    }
-
-    #[test]
-    fn a_tree_at_the_caps_is_copied_and_one_over_them_leaves_nothing() {
-        let dir = tree();
-        assert!(matches!(copy_capped(dir.path(), 2, 10), Err(CopyError::TooMany { max: 2, .. })));
-        assert!(matches!(copy_capped(dir.path(), 3, 9), Err(CopyError::TooLarge { max: 9, .. })));
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the source is there");
-        assert_eq!(copy_capped(dir.path(), 3, 10).unwrap(), Copied { entries: 3, bytes: 10, left_out: 0 });
-    }
-
-    #[test]
-    fn what_a_killed_copy_left_is_begun_again() {
-        let dir = tree();
-        fs::create_dir_all(dir.path().join(".to.partial/old/older")).unwrap();
-        fs::write(dir.path().join(".to.partial/a"), "half").unwrap();
-        copy_capped(dir.path(), 100, 100).unwrap();
-        assert_eq!(fs::read(dir.path().join("to/a")).unwrap(), b"12345");
-        assert!(!dir.path().join("to/old").exists() && !dir.path().join(".to.partial").exists());
-    }
-
-    #[test]
-    fn a_copy_that_is_under_way_elsewhere_is_left_alone() {
-        let dir = tree();
-        let partial = dir.path().join(".to.partial");
-        fs::create_dir(&partial).unwrap();
-        let held = File::open(&partial).unwrap();
-        rustix::fs::flock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();
-        fs::write(partial.join("a"), "growing").unwrap();
-        assert!(matches!(copy_capped(dir.path(), 100, 100), Err(CopyError::Busy { .. })));
-        assert_eq!(fs::read(partial.join("a")).unwrap(), b"growing");
-    }
-}
+mod tests;

@@ -42,6 +42,9 @@ const RACES_MAX: usize = 100;
 const READ_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 const DIRECTORY_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY);
+/// The same for an entry of an opened directory, whatever it was swapped for meanwhile.
+const READ_ENTRY_FLAGS: OFlags = READ_FLAGS.union(OFlags::NOFOLLOW);
+const DIRECTORY_ENTRY_FLAGS: OFlags = DIRECTORY_FLAGS.union(OFlags::NOFOLLOW);
 
 /// A folder an agent works in. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -184,7 +187,7 @@ impl Workspace {
 
     fn open_beneath(&self, path: &InsidePath, flags: OFlags) -> Result<OwnedFd, PathError> {
         let links = if self.inner.follows_links { ResolveFlags::empty() } else { ResolveFlags::NO_SYMLINKS };
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | links;
+        let resolve = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS).union(links);
         let mut errno = Errno::AGAIN;
         for _ in 0..RACES_MAX {
             match rustix::fs::openat2(&self.inner.dir, path.as_str(), flags, Mode::empty(), resolve) {

@@ -6,10 +6,10 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode};
 use rustix::io::Errno;
 
-use super::{DIRECTORY_FLAGS, InsidePath, PathError, TempName, Workspace};
+use super::{DIRECTORY_ENTRY_FLAGS, InsidePath, PathError, TempName, Workspace};
 use crate::background::StopFlag;
 
 /// Deepest directory that is entered.
@@ -102,7 +102,7 @@ impl Walk<'_> {
     }
 
     fn enter(&self, parent: &OwnedFd, name: &CString, path: &Path) -> Result<Level, Errno> {
-        let dir = rustix::fs::openat(parent, name, DIRECTORY_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
+        let dir = rustix::fs::openat(parent, name, DIRECTORY_ENTRY_FLAGS, Mode::empty())?;
         self.level(dir, path.to_owned())
     }
 
@@ -137,4 +137,61 @@ fn look_at(dir: &OwnedFd, name: &CString) -> (Kind, Mode) {
         _ => Kind::Special,
     };
     (kind, Mode::from_raw_mode(about.st_mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is shown of a tree, until there are `most`.
+    fn walked(root: &Path, depth: usize, stop: &StopFlag, most: usize) -> Vec<(String, Kind)> {
+        let workspace = Workspace::open(root).unwrap();
+        let mut seen = Vec::new();
+        let visitor = |found: &Found<'_>| {
+            seen.push((found.path.to_str().unwrap().to_owned(), found.kind.clone()));
+            if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        Walk { depth, skip: &[], stop }.visit(&workspace, &workspace.resolve(".").unwrap(), visitor).unwrap();
+        seen
+    }
+
+    fn names(seen: &[(String, Kind)]) -> Vec<&str> {
+        seen.iter().map(|(path, _)| path.as_str()).collect()
+    }
+
+    #[test]
+    fn a_walk_ends_where_its_visitor_or_its_caller_ends_it() {
+        let dir = tempfile::tempdir().unwrap();
+        ["a", "b", "c"].iter().for_each(|name| std::fs::write(dir.path().join(name), "").unwrap());
+        let most = |stop: &StopFlag, most| walked(dir.path(), usize::MAX, stop, most).len();
+        assert_eq!(most(&StopFlag::default(), usize::MAX), 3);
+        assert_eq!(most(&StopFlag::default(), 2), 2);
+        assert_eq!(most(&StopFlag::raised(), usize::MAX), 1);
+    }
+
+    #[test]
+    fn only_our_own_temporary_files_are_hidden() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a.tmp", ".bowline-notes", ".bowline-0a-1.tmp", "..."] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        let seen = walked(dir.path(), 1, &StopFlag::default(), usize::MAX);
+        assert_eq!(names(&seen), ["...", ".bowline-notes", "a.tmp"]);
+    }
+
+    #[test]
+    fn the_deepest_folder_is_shown_and_not_entered() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = |levels: usize| dir.path().join(vec!["d"; levels].join("/"));
+        std::fs::create_dir_all(deep(DEPTH_MAX + 1)).unwrap();
+        std::fs::write(deep(DEPTH_MAX - 1).join("f"), "").unwrap();
+        let seen = walked(dir.path(), usize::MAX, &StopFlag::default(), usize::MAX);
+        let [.., (_, above), (_, folder), (_, file)] = seen.as_slice() else { panic!("{seen:?}") };
+        assert_eq!(
+            (above, folder, file),
+            (&Kind::Directory, &Kind::Unreadable(Errno::NAMETOOLONG), &Kind::File)
+        );
+        assert_eq!(seen.len(), DEPTH_MAX + 1, "nothing below the deepest folder");
+        assert_eq!(walked(dir.path(), 3, &StopFlag::default(), usize::MAX).len(), 3);
+    }
 }

@@ -10,7 +10,7 @@ use bowline_core::tool::FileImage;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::{FILE_BYTES_MAX, InsidePath, PathError, READ_FLAGS, Workspace, protect, read_regular};
+use super::{FILE_BYTES_MAX, InsidePath, PathError, READ_ENTRY_FLAGS, Workspace, protect, read_regular};
 
 /// How temporary files begin and end: they are hidden from listings and copies.
 const TEMP_PREFIX: &str = ".bowline-";
@@ -18,6 +18,10 @@ const TEMP_SUFFIX: &str = ".tmp";
 
 /// Leftovers of at most so many earlier attempts are looked for.
 const ATTEMPTS_TIDIED: u32 = 8;
+
+/// A temporary file is new: what stands under its name, a link too, is an error.
+const MAKE_FLAGS: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What to do about directories that are not there yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,8 +194,7 @@ fn make_directory(parent: &OwnedFd, name: &str, path: &InsidePath) -> Result<(),
 impl Place {
     /// What is there now; `None` if nothing is. A link is not followed. Blocks.
     pub(crate) fn current(&self) -> Result<Option<Current>, PathError> {
-        let flags = READ_FLAGS | OFlags::NOFOLLOW;
-        match rustix::fs::openat(&self.parent, &self.name, flags, Mode::empty()) {
+        match rustix::fs::openat(&self.parent, &self.name, READ_ENTRY_FLAGS, Mode::empty()) {
             Ok(opened) => {
                 let (bytes, mode) = read_regular(File::from(opened), &self.path, FILE_BYTES_MAX)?;
                 Ok(Some(Current { bytes, mode }))
@@ -263,8 +266,7 @@ impl Place {
 
     fn write_temp(&self, name: &str, bytes: &[u8], mode: Option<Mode>) -> Result<(), PathError> {
         let io = |source| PathError::Io { path: self.path.clone(), source };
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(&self.parent, name, flags, Mode::from_raw_mode(0o666))
+        let opened = rustix::fs::openat(&self.parent, name, MAKE_FLAGS, Mode::from_raw_mode(0o666))
             .map_err(|errno| self.error(errno))?;
         let mut file = File::from(opened);
         file.write_all(bytes).map_err(io)?;
@@ -287,5 +289,32 @@ impl Place {
 
     fn error(&self, errno: Errno) -> PathError {
         PathError::from_errno(errno, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_is_not_on_the_disk_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a"), "text").unwrap();
+        // Names can be changed through it, and it cannot be synced.
+        let parent =
+            rustix::fs::open(dir.path(), OFlags::PATH.union(OFlags::DIRECTORY), Mode::empty()).unwrap();
+        let place = Place { parent, name: "a".into(), path: "a".into() };
+        assert!(matches!(place.remove(), Err(PathError::Io { .. })));
+        assert!(!dir.path().join("a").exists());
+    }
+
+    #[test]
+    fn the_leftovers_of_the_last_attempts_are_looked_for() {
+        let of = |attempt| TempName::for_call(&Digest::of(b"key"), attempt).to_tidy().collect::<Vec<_>>();
+        let named = |attempt| format!(".bowline-{}-{attempt}.tmp", Digest::of(b"key").short());
+        assert_eq!(of(1), [named(0), named(1)]);
+        assert_eq!(of(20), (12..=20).map(named).collect::<Vec<_>>());
+        assert!(of(20).iter().all(|name| TempName::is_one(name)));
+        assert_eq!(TempName::for_call(&Digest::of(b"key"), 20).own(), named(20));
     }
 }

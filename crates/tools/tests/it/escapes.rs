@@ -271,3 +271,18 @@ async fn a_file_that_is_replaced_keeps_its_permissions_and_loses_its_hard_links(
     assert_eq!(mode & 0o7777, 0o750);
     assert_eq!(fs::read_to_string(yard.dir.path().join("secret")).unwrap(), "secret");
 }
+
+#[test]
+fn a_refusal_names_the_path_shortened_and_says_what_to_do() {
+    let yard = Yard::new();
+    let long = format!("/{}", "ü".repeat(500));
+    let refused = |path: &str| yard.workspace.resolve(path).unwrap_err();
+    assert_eq!(
+        refused(&long).to_string(),
+        format!("/{} leads outside the workspace; only files inside it can be used", "ü".repeat(199))
+    );
+    assert!(refused("/etc").remedy().contains("inside the workspace"));
+    assert_eq!(refused("").remedy(), "correct the path");
+    let none = bowline_tools::Workspace::open(&yard.root().join("none")).unwrap_err();
+    assert!(none.remedy().starts_with("create the folder"), "{none}");
+}

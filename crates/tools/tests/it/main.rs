@@ -83,6 +83,7 @@ impl Yard {
             sandbox: Sandbox::Off,
             secrets: Default::default(),
             reach: Reach::nothing(),
+            inference: Default::default(),
             run: RunId::parse("run-1").unwrap(),
             action: ActionId { step: 1, index: 0 },
             key: Digest::of(b"key"),

@@ -15,7 +15,7 @@ fn every_scenario_is_a_task_the_core_accepts_with_a_reply_for_every_sub_task() {
         let task = bowline_core::task::parse(&raw).unwrap();
         let script = script::of(scenario);
         let known = script["conversations"].as_object().unwrap();
-        let subtasks = task.plan.map(|plan| plan.subtasks().to_vec()).unwrap_or_default();
+        let subtasks = task.plan.as_ref().map(|plan| plan.subtasks()).unwrap_or_default();
         assert!(subtasks.iter().all(|subtask| known.contains_key(subtask.id.as_str())), "{scenario:?}");
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bowline_core::budget::{Cost, Limit, Limits};
-use bowline_core::event::{Event, Raise, StepTrouble};
-use bowline_core::id::{RunId, ToolName};
+use bowline_core::event::{CallTrouble, Event, Raise, StepTrouble};
+use bowline_core::id::{ActionId, RunId, ToolName};
 
 use super::{Numbered, Verdict, submission};
 use crate::world::violation::Check;
@@ -18,6 +18,8 @@ struct Spent {
     repairs: u32,
     settled: Cost,
     reserved: BTreeMap<u32, Cost>,
+    /// Set aside for tool calls that ask a model.
+    asides: BTreeMap<ActionId, Cost>,
     /// What the provider billed beyond what was set aside.
     excess: Cost,
 }
@@ -36,6 +38,7 @@ pub(super) fn bounds(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
         repairs: 0,
         settled: Cost::default(),
         reserved: BTreeMap::new(),
+        asides: BTreeMap::new(),
         excess: Cost::default(),
     };
     for (seq, event) in journal {
@@ -51,7 +54,7 @@ pub(super) fn bounds(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
 
 impl Spent {
     fn held(&self) -> Cost {
-        self.reserved.values().fold(self.settled, |sum, cost| sum.plus(*cost))
+        self.reserved.values().chain(self.asides.values()).fold(self.settled, |sum, cost| sum.plus(*cost))
     }
 
     /// Moves on by one event; says what is out of bounds.
@@ -67,8 +70,12 @@ impl Spent {
             let reserved = self.reserved.get(step).copied().unwrap_or_default();
             self.settle(*step, if paid { reserved } else { Cost::default() });
         }
-        if let Event::CallStarted { micros, .. } = event {
+        self.settle_aside(event);
+        if let Event::CallStarted { action, micros, reserved, .. } = event {
             self.settled.micros += micros;
+            if let Some(over) = reserved.and_then(|reserved| self.aside(*action, reserved)) {
+                return Some(over);
+            }
         }
         // Another attempt counts from the moment it is decided on.
         if let Event::CallStarted { attempt: 1, tool, .. } | Event::CallTroubled { tool, .. } = event {
@@ -96,6 +103,35 @@ impl Spent {
             && held.tokens <= self.limits.tokens
             && held.micros <= self.limits.micros;
         (!within).then(|| format!("step {step} holds {held:?} of {:?}", self.limits))
+    }
+
+    /// A tool call that asks a model is a step as well.
+    fn aside(&mut self, action: ActionId, reserved: Cost) -> Option<String> {
+        self.steps += 1;
+        self.asides.insert(action, reserved);
+        let held = self.held();
+        let within = self.steps <= self.limits.steps
+            && held.tokens <= self.limits.tokens
+            && held.micros <= self.limits.micros;
+        (!within).then(|| format!("the question of {action} holds {held:?} of {:?}", self.limits))
+    }
+
+    /// What becomes of what a call had set aside: only trouble that is known to have
+    /// kept it from happening is free.
+    fn settle_aside(&mut self, event: &Event) {
+        let (action, used) = match event {
+            Event::CallFinished { action, spent, .. } => (action, *spent),
+            Event::CallTroubled { action, why: CallTrouble::Unavailable, .. } => {
+                (action, Some(Cost::default()))
+            }
+            Event::CallTroubled { action, .. } | Event::CallInDoubt { action, .. } => (action, None),
+            _ => return,
+        };
+        if let Some(reserved) = self.asides.remove(action) {
+            let used = used.unwrap_or(reserved);
+            self.excess = self.excess.plus(used.minus(reserved));
+            self.settled = self.settled.plus(used);
+        }
     }
 
     fn call(&mut self, tool: &ToolName) -> Option<String> {

@@ -290,6 +290,7 @@ fn talk(purpose: &Purpose) -> String {
     match purpose {
         Purpose::Act(id) => format!("act {id}"),
         Purpose::Critique(round) => format!("critique {round}"),
+        Purpose::Plan(round) => format!("plan {round}"),
     }
 }
 

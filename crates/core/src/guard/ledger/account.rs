@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EnterError, Need};
 use crate::budget::{Cost, Limit, Limits, Share, UNLIMITED};
-use crate::id::{RunId, ToolName};
+use crate::id::{ActionId, RunId, ToolName};
 
 /// See the module's page. Agents are counted below the run, without itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Account {
     pub held: Cost,
     /// Its own model calls in flight.
     pub open: BTreeMap<u32, Cost>,
+    /// Its own tool calls in flight that ask a model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub open_asides: BTreeMap<ActionId, Cost>,
     /// Agents below it that have not ended.
     pub agents_alive: u64,
     /// Agents below it that ever were.
@@ -56,6 +59,7 @@ impl Account {
             settled: Cost::default(),
             held: Cost::default(),
             open: BTreeMap::new(),
+            open_asides: BTreeMap::new(),
             agents_alive: 0,
             agents: 0,
         }
@@ -89,11 +93,19 @@ impl Account {
                 (Limit::Tokens, self.settled.tokens, self.held.tokens, reserve.tokens),
                 (Limit::Money, self.settled.micros, self.held.micros, reserve.micros),
             ],
-            Need::Call { tool, calls, micros } => vec![
-                (Limit::ToolCalls, self.tool_calls, 0, *calls),
-                (Limit::Tool(tool.clone()), self.uses(tool), 0, *calls),
-                (Limit::Money, self.settled.micros, self.held.micros, *micros),
-            ],
+            Need::Call { tool, calls, micros, aside } => {
+                let reserve = aside.map_or(Cost::default(), |(_, reserve)| reserve);
+                let steps = u64::from(aside.is_some());
+                let micros = micros.saturating_add(reserve.micros);
+                vec![
+                    (Limit::ToolCalls, self.tool_calls, 0, *calls),
+                    (Limit::Tool(tool.clone()), self.uses(tool), 0, *calls),
+                    (Limit::Steps, self.steps, 0, if own { steps } else { 0 }),
+                    (Limit::TreeSteps, self.tree_steps, 0, steps),
+                    (Limit::Tokens, self.settled.tokens, self.held.tokens, reserve.tokens),
+                    (Limit::Money, self.settled.micros, self.held.micros, micros),
+                ]
+            }
         };
         rows.into_iter().find_map(|(limit, used, held, need)| {
             let allowed = self.limits.allowed(&limit);
@@ -106,14 +118,14 @@ impl Account {
     pub(super) fn take(&mut self, need: &Need, own: bool) {
         match need {
             Need::Step { step, reserve } => {
-                self.tree_steps = self.tree_steps.saturating_add(1);
-                self.held = self.held.plus(*reserve);
-                if own {
-                    self.steps = self.steps.saturating_add(1);
-                    self.open.insert(*step, *reserve);
-                }
+                self.count_step(*reserve, own);
+                own.then(|| self.open.insert(*step, *reserve));
             }
-            Need::Call { tool, calls, micros } => {
+            Need::Call { tool, calls, micros, aside } => {
+                if let Some((action, reserve)) = aside {
+                    self.count_step(*reserve, own);
+                    own.then(|| self.open_asides.insert(*action, *reserve));
+                }
                 self.tool_calls = self.tool_calls.saturating_add(*calls);
                 self.settled = self.settled.plus(Cost { tokens: 0, micros: *micros });
                 if self.limits.tools.contains_key(tool) {
@@ -122,6 +134,12 @@ impl Account {
                 }
             }
         }
+    }
+
+    fn count_step(&mut self, reserve: Cost, own: bool) {
+        self.tree_steps = self.tree_steps.saturating_add(1);
+        self.steps = self.steps.saturating_add(u64::from(own));
+        self.held = self.held.plus(reserve);
     }
 
     /// Every bound that a run at or below this one shares.

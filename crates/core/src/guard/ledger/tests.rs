@@ -7,8 +7,10 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 
 use super::*;
 use crate::budget::{TreeLimits, UNLIMITED_COUNT};
-use crate::event::{CONTRACT, Ending, HaltReason, Purpose, Raise, StepFailure, StepTrouble};
-use crate::id::{ActionId, SubtaskId};
+use crate::event::{
+    Ask, CONTRACT, CallTrouble, Doubt, Ending, HaltReason, Outcome, Purpose, Raise, StepFailure, StepTrouble,
+};
+use crate::id::{ActionId, Millis, SubtaskId};
 use crate::message::{Payload, Stop, Usage};
 use crate::provenance::Digest;
 use crate::task::{Submission, plain};
@@ -111,9 +113,9 @@ fn calls_of_one_tool_are_counted_where_they_are_bounded() {
     let root = limits(|limits| limits.tools = [(tool("pay"), 1)].into());
     let mut ledger = Ledger::open(&id("root"), &root);
     ledger.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
-    let pay = Need::Call { tool: tool("pay"), calls: 1, micros: 0 };
+    let pay = Need::Call { tool: tool("pay"), calls: 1, micros: 0, aside: None };
     ledger.reserve(&id("a"), &pay).unwrap();
-    ledger.reserve(&id("a"), &Need::Call { tool: tool("read"), calls: 1, micros: 0 }).unwrap();
+    ledger.reserve(&id("a"), &Need::Call { tool: tool("read"), calls: 1, micros: 0, aside: None }).unwrap();
     let ReserveError::Over(over) = ledger.reserve(&id("root"), &pay).unwrap_err() else { panic!("over") };
     assert_eq!((over.limit, over.wanted), (Limit::Tool(tool("pay")), 2));
     assert!(ledger.account(&id("a")).unwrap().tools.is_empty());
@@ -148,7 +150,7 @@ fn what_costs_nothing_is_not_in_the_way_of_a_run_that_spent_too_much() {
     let mut ledger = Ledger::open(&id("root"), &limits(|limits| limits.micros = 10));
     ledger.reserve(&id("root"), &step(1, 5)).unwrap();
     ledger.settle(&id("root"), 1, Cost { tokens: 5, micros: 50 });
-    let call = |micros: u64| Need::Call { tool: tool("read"), calls: 1, micros };
+    let call = |micros: u64| Need::Call { tool: tool("read"), calls: 1, micros, aside: None };
     assert_eq!(ledger.reserve(&id("root"), &call(0)), Ok(()));
     let over = Exhausted { limit: Limit::Money, wanted: 51, allowed: 10, of: None };
     assert_eq!(ledger.reserve(&id("root"), &call(1)), Err(ReserveError::Over(over)));
@@ -192,6 +194,7 @@ fn submitted(parent: Option<RunId>, limits: &Limits) -> Event {
         seed: "0".into(),
         price: crate::budget::Price::FREE,
         fingerprint: Digest::ZERO,
+        learned: None,
         parent,
     }))
 }
@@ -234,6 +237,7 @@ fn called(tool: ToolName) -> Event {
         attempt: 1,
         image: None,
         micros: 0,
+        reserved: None,
     }
 }
 
@@ -432,4 +436,70 @@ fn whatever_the_interleaving_nobody_takes_more_than_all_above_allow_and_a_fold_g
         if back == world.ledger { Ok(()) } else { Err(TestCaseError::fail("serde forgot something")) }
     });
     outcome.unwrap();
+}
+
+#[test]
+fn a_call_that_asks_a_model_is_a_step_of_the_tree_and_is_settled_when_it_is_over() {
+    let action = ActionId { step: 1, index: 0 };
+    let asking = |attempt: u32| {
+        let mut call = called(tool("ask"));
+        if let Event::CallStarted { attempt: made, reserved, .. } = &mut call {
+            *made = attempt;
+            *reserved = Some(Cost { tokens: 100, micros: 10 });
+        }
+        call
+    };
+    let trouble = |why| Event::CallTroubled {
+        action,
+        tool: tool("ask"),
+        attempt: 1,
+        why,
+        message: String::new(),
+        duration_ms: 0,
+        retry_at: Millis(0),
+    };
+    let finished = |spent| Event::CallFinished {
+        action,
+        outcome: Outcome::Ok,
+        output: Payload::inline(""),
+        full: None,
+        duration_ms: 0,
+        trace: None,
+        suspicions: Vec::new(),
+        spent,
+    };
+    let doubt = Event::CallInDoubt { action, why: Doubt::Crash, ask: Ask::Person };
+    let nothing = Cost::default();
+    let all = Cost { tokens: 100, micros: 10 };
+    let some = Cost { tokens: 7, micros: 1 };
+    for (over, paid) in [
+        (trouble(CallTrouble::Unavailable), nothing),
+        (trouble(CallTrouble::TimedOut), all),
+        (trouble(CallTrouble::Lost), all),
+        (finished(None), all),
+        (finished(Some(some)), some),
+        (doubt, all),
+    ] {
+        let mut ledger = Ledger::open(&id("root"), &Limits::default());
+        ledger.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
+        ledger.book(&id("a"), &[asking(1)]).unwrap();
+        let root = ledger.account(&id("root")).unwrap();
+        assert_eq!((root.tree_steps, root.steps, root.held), (1, 0, all));
+        ledger.book(&id("a"), std::slice::from_ref(&over)).unwrap();
+        let root = ledger.account(&id("root")).unwrap();
+        assert_eq!((root.held, root.settled), (nothing, paid), "{over:?}");
+        // Folded from the journal it is the same.
+        let mut folded = Ledger::open(&id("root"), &Limits::default());
+        folded.enter(&id("a"), &id("root"), &Limits::default()).unwrap();
+        [asking(1), over].iter().for_each(|event| folded.apply(&id("a"), event));
+        assert_eq!(folded, ledger);
+    }
+    let tight = Limits { tokens: 150, ..Limits::default() };
+    let mut ledger = Ledger::open(&id("root"), &tight);
+    ledger.book(&id("root"), &[asking(1), trouble(CallTrouble::Lost)]).unwrap();
+    assert!(ledger.book(&id("root"), &[asking(2)]).is_err(), "a lost attempt leaves no room for another");
+    let mut ended = Ledger::open(&id("root"), &tight);
+    ended.book(&id("root"), &[asking(1)]).unwrap();
+    ended.leave(&id("root"));
+    assert_eq!(ended.account(&id("root")).unwrap().settled, all, "what is open at the end is paid");
 }

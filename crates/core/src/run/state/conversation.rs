@@ -124,6 +124,9 @@ pub enum CallState {
         attempt: u32,
         /// The file it changes.
         image: Option<Box<FileImage>>,
+        /// What is set aside for the model it asks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reserved: Option<Cost>,
     },
     /// Nobody knows.
     InDoubt {
@@ -223,6 +226,18 @@ impl Thread {
             Message::System(_) | Message::User(_) | Message::Briefing(_) | Message::ToolResult { .. } => None,
         });
         last.unwrap_or(false)
+    }
+
+    /// It has delivered.
+    pub(in crate::run) fn is_done(&self) -> bool {
+        match &self.state {
+            ThreadState::Done(_) => true,
+            ThreadState::Ready
+            | ThreadState::Thinking(_)
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Calling(_)
+            | ThreadState::Answered(_) => false,
+        }
     }
 
     /// Something of it is out in the world.

@@ -255,6 +255,20 @@ fn calls_of_one_tool_are_out_at_once_as_often_as_it_allows() {
 }
 
 #[test]
+fn no_more_calls_of_a_run_are_out_at_once_than_32_whatever_their_tools_allow() {
+    let many = Invocation { at_once: Some(40), ..Invocation::default() };
+    let mut driver = Driver::new(&task().invocation("read", many).0);
+    driver.feed(script::claim(1)).unwrap();
+    let calls: Vec<String> = (0..40).map(|index| format!("read(f{index})")).collect();
+    let reply = script::what(&driver, &format!("reply 1 {}", calls.join(" ")));
+    let started =
+        |events: &[Event]| events.iter().filter(|event| matches!(event, Event::CallStarted { .. })).count();
+    assert_eq!(started(&driver.feed(reply).unwrap()), 32);
+    let done = script::what(&driver, "ok a1.0");
+    assert_eq!(started(&driver.feed(done).unwrap()), 1, "one takes the place of the one that is done");
+}
+
+#[test]
 fn a_reply_with_a_thousand_calls_is_taken_in_one_pass_for_each() {
     let calls: Vec<String> = (0..1024).map(|index| format!("read(f{index})")).collect();
     let mut driver = Driver::new(&task().limits(|limits| limits.tool_calls = 2000).0);
@@ -268,9 +282,8 @@ fn a_reply_with_a_thousand_calls_is_taken_in_one_pass_for_each() {
 #[test]
 fn what_a_call_costs_is_booked_when_it_starts_and_covers_an_attempt_that_did_not_happen() {
     let costs = Invocation { cost_micros: Some(400_000), ..Invocation::default() };
-    let driver = check(
-        &task().invocation("read", costs).limits(|limits| limits.micros = 1_000_000),
-        "
+    let costly = task().invocation("read", costs).limits(|limits| limits.micros = 1_000_000);
+    let first = "
         > reply 1 read(a)
         heard 1: tool use
         start a1.0 read
@@ -278,13 +291,56 @@ fn what_a_call_costs_is_booked_when_it_starts_and_covers_an_attempt_that_did_not
         trouble a1.0 #1: unavailable, again +1000
         > +1000 tick
         start a1.0 read #2
+        ";
+    let settled = |script: &str| check(&costly, script).run.spend.settled.micros;
+    assert_eq!(settled(first), 400_020, "the first did not happen");
+    let then = "
         > late a1.0
         trouble a1.0 #2: timed out, again +1191
         > +5000 tick
         start a1.0 read #3
+        ";
+    assert_eq!(settled(&format!("{first}{then}")), 800_020, "two attempts may have happened");
+}
+
+#[test]
+fn a_call_whose_money_is_held_by_a_model_call_waits_for_it_and_is_not_looked_at() {
+    let costs = Invocation { cost_micros: Some(12_000), ..Invocation::default() };
+    check(
+        &task().plan("a; b").invocation("read", costs).limits(|limits| limits.micros = 20_000),
+        "
+        > reply 1 read(x)
+        heard 1: tool use
+        ? due
+        model 2
+        > reply 2: b is done
+        heard 2: end
+        start a1.0 read
+        done b
         ",
     );
-    assert_eq!(driver.run.spend.settled.micros, 800_020, "two attempts may have happened");
+}
+
+#[test]
+fn another_attempt_whose_money_is_held_by_a_model_call_wakes_nobody_before_that_is_home() {
+    let costs = Invocation { cost_micros: Some(12_000), ..Invocation::default() };
+    check(
+        &task().plan("a; b").invocation("read", costs).limits(|limits| limits.micros = 30_000),
+        "
+        > reply 1 read(x)
+        heard 1: tool use
+        start a1.0 read
+        > late a1.0
+        trouble a1.0 #1: timed out, again +458
+        ? wakes
+        +3600000
+        > +5000 tick
+        > reply 2: b is done
+        heard 2: end
+        start a1.0 read #2
+        done b
+        ",
+    );
 }
 
 #[test]
@@ -302,6 +358,27 @@ fn a_call_that_money_does_not_allow_halts_the_run() {
         > claim
         claimed 2
         start a1.0 read
+        ",
+    );
+}
+
+#[test]
+fn a_write_that_waits_for_money_is_not_looked_at_before() {
+    let costs = Invocation { cost_micros: Some(15_000), ..Invocation::default() };
+    check(
+        &task().plan("a; b").invocation("write", costs).limits(|limits| limits.micros = 20_000),
+        "
+        > reply 1 write(f)
+        heard 1: tool use
+        ? due
+        model 2
+        > reply 2: b is done
+        heard 2: end
+        done b
+        ? due
+        prepare a1.0
+        > prepared a1.0
+        start a1.0 write [looked-at]
         ",
     );
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::budget::Limit;
-use crate::event::{Event, Settlement, Subject, Verdict};
+use crate::budget::{Cost, Limit};
+use crate::event::{CallTrouble, Event, Settlement, Subject, Verdict};
 use crate::id::{ActionId, Millis, ToolName};
 use crate::message::Message;
 use crate::provenance::Digest;
@@ -31,6 +31,7 @@ pub(super) struct Audit {
 impl Audit {
     /// Looks at one event and the state it led to.
     pub(super) fn see(&mut self, event: &Event, run: &Run) {
+        assert_eq!(run.reserved, in_flight(run), "what is set aside is what is in flight");
         match event {
             Event::StepStarted { .. } => within_limits(run),
             Event::ApprovalSettled { subject: Subject::Action(action), binds, verdict } => {
@@ -38,7 +39,10 @@ impl Audit {
                     self.agreed.insert(*action, *binds);
                 }
             }
-            Event::CallStarted { action, key, attempt, .. } => {
+            Event::CallStarted { action, key, attempt, reserved, .. } => {
+                if reserved.is_some() {
+                    within_limits(run);
+                }
                 self.started(*action, event, run);
                 self.started.insert(*action, (*key, *attempt));
                 self.cleared.remove(action);
@@ -53,25 +57,19 @@ impl Audit {
                     self.cleared.insert(*action);
                 }
             },
-            Event::CallTroubled { action, attempt, retry_at, .. } => {
-                let (_, last) = self.started.get(action).expect("only what was started meets trouble");
-                assert_eq!(attempt, last, "trouble is that of the attempt that is out");
-                self.troubled.insert(*action, *retry_at);
-                let spec = run.tools.iter().find(|spec| run.breakers.contains_key(&spec.name));
-                assert!(spec.is_some(), "every attempt feeds its breaker");
-            }
-            Event::BreakerOpened { tool, until, .. } => {
-                assert!(*until > run.now, "a breaker stays open for a while");
-                self.open.insert(tool.clone(), *until);
-            }
-            Event::BreakerClosed { tool } => {
-                assert!(self.open.remove(tool).is_some(), "only an open breaker closes");
-            }
+            Event::CallTroubled { .. } => self.trouble(event, run),
+            Event::BreakerOpened { .. } | Event::BreakerClosed { .. } => self.breaker(event, run),
             Event::Restored { action, .. } => {
                 assert!(!self.restored.contains(action), "{action} is undone once");
                 self.restored.push(*action);
             }
+            Event::SubtaskDropped { subtask } => {
+                assert!(!run.threads.contains_key(subtask), "{subtask} is closed");
+            }
             Event::Submitted(_)
+            | Event::BranchChosen { .. }
+            | Event::SubtaskFailed { .. }
+            | Event::Replanned { .. }
             | Event::Claimed { .. }
             | Event::Planned { .. }
             | Event::Decomposed { .. }
@@ -80,6 +78,8 @@ impl Audit {
             | Event::StepFinished { .. }
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
+            | Event::Controlled(_)
+            | Event::Remedied(_)
             | Event::StepFailed { .. }
             | Event::ApprovalRequested { .. }
             | Event::ApprovalSettled { .. }
@@ -97,8 +97,29 @@ impl Audit {
             | Event::RollbackStarted { .. }
             | Event::Paused { .. }
             | Event::Resumed { .. }
+            | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. }
             | Event::Ended { .. } => {}
+        }
+    }
+
+    fn trouble(&mut self, event: &Event, run: &Run) {
+        let Event::CallTroubled { action, attempt, why, retry_at, .. } = event else { return };
+        let (_, last) = self.started.get(action).expect("only what was started meets trouble");
+        assert_eq!(attempt, last, "trouble is that of the attempt that is out");
+        self.troubled.insert(*action, *retry_at);
+        let spec = run.tools.iter().find(|spec| run.breakers.contains_key(&spec.name));
+        let counts = *why != CallTrouble::Lost;
+        assert!(spec.is_some() || !counts, "every attempt feeds its breaker");
+    }
+
+    fn breaker(&mut self, event: &Event, run: &Run) {
+        if let Event::BreakerOpened { tool, until, .. } = event {
+            assert!(*until > run.now, "a breaker stays open for a while");
+            self.open.insert(tool.clone(), *until);
+        }
+        if let Event::BreakerClosed { tool } = event {
+            assert!(self.open.remove(tool).is_some(), "only an open breaker closes");
         }
     }
 
@@ -150,6 +171,18 @@ fn within_limits(run: &Run) {
             answers_in_order(&thread.messages.iter().collect::<Vec<_>>());
         }
     }
+}
+
+/// What model calls in flight have set aside, those of tools included.
+fn in_flight(run: &Run) -> Cost {
+    let steps = run.threads.values().filter_map(|thread| {
+        if let ThreadState::Thinking(open) = &thread.state { Some(open.reserved) } else { None }
+    });
+    let calls = run.threads.values().flat_map(|thread| thread.calls());
+    let asides = calls.filter_map(|(_, call)| {
+        if let CallState::Running { reserved, .. } = &call.state { *reserved } else { None }
+    });
+    steps.chain(asides).fold(Cost::default(), Cost::plus)
 }
 
 /// Calls of a tool that are out in the world.

@@ -260,6 +260,7 @@ fn a_repair_is_summarised_like_any_tool_loop() {
         > check 1.0 fail
         checked 1 schema: failed
         verified 1: schema failed
+        control: repair 0.770
         diagnosed by verifier: failed: schema
         repair 1
         begin repair-1
@@ -304,6 +305,29 @@ fn the_model_is_told_once_what_is_left_when_80_percent_are_used() {
     );
     let warnings = driver.events().filter(|event| matches!(event, Event::LimitNear { .. })).count();
     assert_eq!((warnings, driver.run.warned.len()), (2, 1), "again after a raise, and one is remembered");
+}
+
+#[test]
+fn what_a_conversation_was_told_of_a_limit_it_is_not_told_again() {
+    let driver = check(
+        &with(|limits| limits.tool_calls = 1),
+        "
+        > reply 1 read(x)
+        heard 1: tool use
+        start a1.0 read
+        > ok a1.0
+        finish a1.0: ok
+        near tool_calls 1 of 1
+        ask 2 for main
+        > reply 2 !read(y)
+        heard 2: tool use
+        refuse a2.0: bad arguments
+        ask 3 for main
+        ",
+    );
+    assert_eq!(driver.run.gauges().iter().filter(|gauge| gauge.is_near()).count(), 1);
+    let told = show::talk(&driver.run, "main");
+    assert_eq!(told.iter().filter(|line| line.contains("0 of 1 tool calls left")).count(), 1, "{told:#?}");
 }
 
 #[test]
@@ -422,6 +446,7 @@ const FAILED: &str = "
     > check 1.0 fail
     checked 1 tests: failed
     verified 1: checks failed
+    control: repair 0.770
     begin critique-1
 ";
 

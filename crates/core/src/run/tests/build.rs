@@ -9,11 +9,11 @@ use crate::id::{SubtaskId, ToolName};
 use crate::plan::{Plan, Subtask};
 use crate::provenance::Digest;
 use crate::quality::{Check, CheckHow};
-use crate::task::{OnFailure, Review, Submission, Task, Workspace, WorkspaceMode};
-use crate::tool::{Consent, Invocation, Repeat, ToolSpec, Touch};
+use crate::task::{OnFailure, Planner, Planning, Review, Submission, Task, Workspace, WorkspaceMode};
+use crate::tool::{Consent, Invocation, Need, Repeat, ToolSpec, Touch};
 
 /// Name, touch, repeat, consent, whether it has a probe.
-const TOOLS: [(&str, Touch, Repeat, Consent, bool); 9] = [
+const TOOLS: [(&str, Touch, Repeat, Consent, bool); 10] = [
     ("read", Touch::Read, Repeat::Freely, Consent::NotNeeded, false),
     ("peek", Touch::Read, Repeat::Freely, Consent::Ask, false),
     ("write", Touch::Write, Repeat::WithSameKey, Consent::NotNeeded, false),
@@ -23,6 +23,7 @@ const TOOLS: [(&str, Touch, Repeat, Consent, bool); 9] = [
     ("pay", Touch::Exec, Repeat::Never, Consent::NotNeeded, false),
     ("send", Touch::Exec, Repeat::Never, Consent::NotNeeded, true),
     ("wipe", Touch::Exec, Repeat::Never, Consent::Ask, false),
+    ("ask", Touch::Read, Repeat::Freely, Consent::NotNeeded, false),
 ];
 
 pub(super) fn subtask_id(raw: &str) -> SubtaskId {
@@ -41,7 +42,8 @@ pub(super) fn task() -> Setup {
         probes,
         timeout_ms: 1000,
         effect: None,
-        needs: None,
+        // The one that asks a model.
+        needs: (name == "ask").then_some(Need::Inference),
         invocation: Default::default(),
     });
     let task = Task {
@@ -50,11 +52,14 @@ pub(super) fn task() -> Setup {
         instructions: None,
         evidence: Vec::new(),
         plan: None,
+        planning: Default::default(),
         checks: Vec::new(),
         review: Review::Never,
         on_failure: OnFailure::Rollback,
         limits: Limits::default(),
         guard: crate::guard::loops::Settings::default(),
+        control: crate::control::Settings::default(),
+        class: None,
         tools: Vec::new(),
         workspace: Workspace { path: "w".into(), mode: WorkspaceMode::InPlace },
         sandbox: Default::default(),
@@ -69,6 +74,7 @@ pub(super) fn task() -> Setup {
         seed: "00000000000000ff".into(),
         price: Price { input: 1_000_000, output: 2_000_000, ..Price::default() },
         fingerprint: Digest::ZERO,
+        learned: None,
         parent: None,
     })
 }
@@ -82,13 +88,23 @@ impl Setup {
     pub(super) fn plan(mut self, rows: &str) -> Self {
         let subtasks = rows.split(';').map(|row| {
             let (id, after) = row.split_once('<').unwrap_or((row, ""));
-            Subtask {
-                id: subtask_id(id.trim()),
-                goal: format!("part {}", id.trim()),
-                after: after.split_whitespace().map(subtask_id).collect(),
-            }
+            let after = after.split_whitespace().map(subtask_id).collect();
+            let part = Subtask::new(subtask_id(id.trim()), format!("part {}", id.trim()));
+            Subtask { after, ..part }.into()
         });
         self.0.task.plan = Some(Plan::new(subtasks.collect()).unwrap());
+        self
+    }
+
+    /// A plan as a task file has it, in JSON.
+    pub(super) fn nodes(mut self, nodes: serde_json::Value) -> Self {
+        self.0.task.plan = Some(serde_json::from_value(nodes).unwrap());
+        self
+    }
+
+    /// The model plans, and so often anew.
+    pub(super) fn planned_by_the_model(mut self, replans: u32) -> Self {
+        self.0.task.planning = Planning { by: Planner::Model, replans, ..Planning::default() };
         self
     }
 
@@ -125,6 +141,11 @@ impl Setup {
 
     pub(super) fn keep(mut self) -> Self {
         self.0.task.on_failure = OnFailure::Keep;
+        self
+    }
+
+    pub(super) fn control(mut self, change: impl FnOnce(&mut crate::control::Settings)) -> Self {
+        change(&mut self.0.task.control);
         self
     }
 

@@ -1,8 +1,11 @@
 //! The calls of one reply: order, turns and answers.
 
 use super::build::task;
-use super::{check, show};
+use super::{Driver, check, script, show};
 use crate::event::Event;
+use crate::input::What;
+use crate::message::{Message, Payload};
+use crate::untrusted::Mark;
 
 #[test]
 fn reads_of_one_reply_run_beside_each_other_and_answers_enter_in_order() {
@@ -235,4 +238,31 @@ fn an_action_has_its_own_key_which_is_the_same_in_every_replay() {
     assert_eq!(keys.len(), 2);
     assert_ne!(keys[0], keys[1]);
     assert!(show::due(&driver.run).contains("tool a1.0 #1, tool a1.1 #1"));
+}
+
+#[test]
+fn what_a_tool_says_is_fenced_and_what_we_say_about_a_call_is_not() {
+    let mut driver = Driver::new(&task().0);
+    driver.feed(script::claim(1)).unwrap();
+    for line in ["reply 1 read(a) read(b) read(c) !read(d)", "ok a1.0", "error a1.1"] {
+        driver.feed(script::what(&driver, line)).unwrap();
+    }
+    let mut silent = script::what(&driver, "ok a1.2");
+    if let What::CallReturned { result, .. } = &mut silent {
+        result.output = Payload::inline("");
+    }
+    driver.feed(silent).unwrap();
+    let marks: Vec<Option<Mark>> = driver
+        .run
+        .threads
+        .values()
+        .flat_map(|thread| thread.messages.iter())
+        .filter_map(|message| match message {
+            Message::ToolResult { mark, .. } => Some(mark.clone()),
+            Message::System(_) | Message::User(_) | Message::Assistant { .. } | Message::Briefing(_) => None,
+        })
+        .collect();
+    let of = |action: &str| Some(Mark::of(&driver.run.seed, action));
+    assert_eq!(marks, [of("a1.0"), of("a1.1"), None, None]);
+    assert_ne!(of("a1.0"), of("a1.1"));
 }

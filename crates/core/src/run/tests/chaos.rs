@@ -11,11 +11,12 @@ use super::script;
 use super::world::wake;
 use crate::budget::Limits;
 use crate::effect::Effect;
+use crate::event::{Ending, FailReason};
 use crate::run::{Refused, Run};
 use crate::task::Review;
 
 const CASES: u32 = 96;
-const REPLIES: [&str; 18] = [
+const REPLIES: [&str; 24] = [
     ": done",
     "read(a) read(b)",
     "write(f) read(a) write(g)",
@@ -33,6 +34,12 @@ const REPLIES: [&str; 18] = [
     "filtered: half",
     ": {\"summary\":\"off\",\"defects\":[]}",
     "build(x) pay(10) peek(a)",
+    ": CANNOT: it is locked",
+    ": CANNOT: nor this",
+    ": {\"plan\":[{\"id\":\"x\",\"goal\":\"one\"},{\"id\":\"y\",\"goal\":\"two\",\"after\":[\"x\"]}]}",
+    ": {\"plan\":[{\"id\":\"z\",\"goal\":\"another\"}]}",
+    "ask(q) read(a)",
+    "ask(q) ask(r) put(x)",
     ": done",
 ];
 const TROUBLE: [&str; 6] =
@@ -52,7 +59,7 @@ const SIGNALS: [&str; 12] = [
     "settle A did-not",
     "settle A given-up",
 ];
-const INTRUDERS: [&str; 16] = [
+const INTRUDERS: [&str; 17] = [
     "reply S: out of the blue",
     "reply S pay(10) wipe(disk)",
     "fail S transient",
@@ -68,6 +75,7 @@ const INTRUDERS: [&str; 16] = [
     "check R.I fail",
     "restored A",
     "stored",
+    "weighed S yes",
     "evidence a=1",
 ];
 
@@ -103,14 +111,28 @@ fn setup(mut dice: Dice) -> Setup {
     for check in ["schema", "tests", "lint"] {
         setup = if dice.below(2) == 0 { setup.check(check) } else { setup };
     }
-    setup = match dice.below(4) {
+    setup = match dice.below(7) {
         0 => setup.plan("a; b; c < a b"),
         1 => setup.plan("a; repair-1; b < a"),
+        2 | 3 => setup.nodes(choices()),
+        4 => setup.planned_by_the_model(dice.below(3) as u32),
         _ => setup,
     };
     setup = setup.review([Review::Always, Review::Never, Review::WhenUnchecked][dice.below(3)]);
     setup = if dice.below(3) == 0 { setup.evidence(&["a"]) } else { setup };
     if dice.below(4) == 0 { setup.keep() } else { setup }
+}
+
+/// Two ways to get it, the first in two parts; then something, if it is done.
+fn choices() -> serde_json::Value {
+    serde_json::json!([
+        { "id": "get", "branches": [
+            { "nodes": [{ "id": "a", "goal": "one half" }, { "id": "b", "goal": "other half" }] },
+            { "nodes": [{ "id": "c", "goal": "otherwise" }] },
+        ] },
+        { "id": "go", "rule": { "when": { "of": "get", "test": { "contains": "done" } } },
+          "branches": [{ "nodes": [{ "id": "d", "goal": "go on" }] }] },
+    ])
 }
 
 /// A random answer to what is due.
@@ -135,6 +157,7 @@ fn answer(effect: &Effect, dice: &mut Dice) -> String {
         Effect::RunCheck { round, index, .. } => {
             format!("check {round}.{index} {}", dice.pick(&["pass", "fail", "pass", "broken"]))
         }
+        Effect::Weigh { serial, .. } => format!("weighed {serial} {}", dice.pick(&["yes", "no"])),
         Effect::Restore { action, .. } => format!("restored {action}"),
         Effect::StoreResult { .. } => "stored".into(),
         Effect::WakeAt { .. } => "tick".into(),
@@ -274,6 +297,7 @@ fn a_model_that_never_gives_up_is_stopped_by_its_limits() {
                 Effect::PrepareCall { .. }
                 | Effect::Probe { .. }
                 | Effect::RunCheck { .. }
+                | Effect::Weigh { .. }
                 | Effect::Restore { .. }
                 | Effect::StoreResult { .. }
                 | Effect::WakeAt { .. } => answer(effect, &mut dice),
@@ -283,7 +307,10 @@ fn a_model_that_never_gives_up_is_stopped_by_its_limits() {
                 return Err("it goes on and on".into());
             }
         }
+        // One that was to plan, and never does, is given up sooner.
+        let no_plan =
+            matches!(driver.run.ending(), Some(Ending::Failed { why: FailReason::NoPlan { .. }, .. }));
         let halted = driver.run.phase.word() == "halted";
-        halted.then_some(()).ok_or_else(|| format!("it is {:?}", driver.run.phase))
+        (halted || no_plan).then_some(()).ok_or_else(|| format!("it is {:?}", driver.run.phase))
     });
 }

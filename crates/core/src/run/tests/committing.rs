@@ -2,6 +2,8 @@
 
 use super::build::task;
 use super::check;
+use crate::input::What;
+use crate::provenance::Digest;
 use crate::task::Review;
 
 #[test]
@@ -37,6 +39,31 @@ fn a_reviewed_output_is_committed_after_a_yes_to_exactly_these_bytes() {
         refused: the run has ended
         ",
     );
+}
+
+#[test]
+fn a_record_of_provenance_that_misses_an_event_commits_nothing() {
+    let mut driver = check(
+        &task().review(Review::Never),
+        "
+        > reply 1: done
+        heard 1: end
+        done main
+        acted main
+        verified 1: nothing to check
+        ? due
+        store
+        ",
+    );
+    let stored = |seq| What::ResultStored { provenance: Digest::ZERO, seq };
+    let seq = driver.run.seq;
+    for earlier in 0..seq {
+        assert!(driver.feed(stored(earlier)).is_err(), "after {earlier} of {seq} events");
+    }
+    assert!(seq > 5, "every event counts: {seq}");
+    assert!(driver.run.ending().is_none());
+    driver.feed(stored(seq)).unwrap();
+    assert!(driver.run.ending().is_some());
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn a_structured_answer_becomes_the_diagnosis_and_opens_the_repair() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > reply 2: {\"summary\":\"off by one\",\"defects\":[{\"what\":\"sum\",\"severity\":\"critical\"},{\"what\":\"name\"}]}
@@ -26,7 +27,7 @@ fn a_structured_answer_becomes_the_diagnosis_and_opens_the_repair() {
         begin repair-1
         ask 3 for repair-1
         ? talk repair-1
-        user: mend it//What was delivered:/<the delivered output: done>//What the checks found:/- tests: failed:/<check tests: [{\"name\":\"adds\",\"message\":\"1 + 1 is 3\",\"place\":\"sum.rs:4\"}]>//Diagnosis:/<the critic: {/  \"summary\": \"off by one\",/  \"defects\": [/    {/      \"what\": \"sum\",/      \"severity\": \"critical\"/    },/    {/      \"what\": \"name\",/      \"severity\": \"major\"/    }/  ],/  \"by\": \"critic\"/}>//Mend what is wrong, then reply with the complete new result.
+        user: mend it//What was delivered:/<the delivered output: done>//What the checks found:/- tests: failed:/<check tests: [{\"name\":\"adds\",\"message\":\"1 + 1 is 3\",\"place\":\"sum.rs:4\"}]>//Diagnosis:/<the critic: {/  \"summary\": \"off by one\",/  \"defects\": [/    {/      \"what\": \"sum\",/      \"severity\": \"critical\"/    },/    {/      \"what\": \"name\",/      \"severity\": \"major\"/    }/  ],/  \"by\": \"critic\"/}>//Rewrite the parts that hold the defects as wholes, rather than patching them. Leave the other parts as they are.//Mend what is wrong, then reply with the complete new result.
         ",
     );
     let diagnosis = driver.run.diagnosis.as_ref().unwrap();
@@ -47,6 +48,7 @@ fn a_diagnosis_in_a_fence_is_read_too() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         ",
@@ -69,6 +71,7 @@ fn an_answer_that_is_no_diagnosis_is_asked_for_once_more_then_the_failures_speak
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > reply 2: it looks fine to me
@@ -101,6 +104,7 @@ fn the_second_answer_of_a_critic_may_be_the_diagnosis() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > reply 2: hm
@@ -129,6 +133,7 @@ fn a_critic_has_no_tools_and_is_told_the_shape_of_its_answer() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > reply 2 read(a) pay(10)
@@ -156,6 +161,7 @@ fn a_critic_that_only_calls_tools_is_not_asked_for_ever() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > reply 2 read(a)
@@ -194,6 +200,7 @@ fn a_plan_may_use_the_names_of_critics_and_repairs() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1-2
         ask 3 for critique 1
         > reply 3: {\"summary\":\"off by one\",\"defects\":[]}

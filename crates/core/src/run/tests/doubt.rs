@@ -440,6 +440,7 @@ fn other_phases_ask_for_the_same_work_after_a_crash() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: no round left
         stopping: still wrong after 0 repairs
         rollback: still wrong after 0 repairs
         ? due

@@ -159,6 +159,7 @@ fn a_repair_that_gives_the_same_answer_with_the_same_diagnosis_is_reported() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > reply 2: {\"summary\":\"off by one\",\"defects\":[]}
@@ -174,12 +175,14 @@ fn a_repair_that_gives_the_same_answer_with_the_same_diagnosis_is_reported() {
         > check 2.0 fail
         checked 2 tests: failed
         verified 2: checks failed
+        control: repair 1.000
         begin critique-2
         ask 4 for critique 2
         > reply 4: {\"summary\":\"off by one\",\"defects\":[]}
         heard 4: end
         diagnosed by critic: off by one
         round 2 is like 1 before
+        remedy for 1: full regeneration, not section rewrite
         repair 2
         begin repair-2
         ask 5 for repair-2

@@ -82,6 +82,7 @@ fn steps_of_subtasks_critics_and_repairs_share_one_limit() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > reply 2: {\"summary\":\"off by one\",\"defects\":[]}

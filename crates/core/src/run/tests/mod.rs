@@ -7,6 +7,7 @@
 //! hold of any run at any time.
 
 mod acting;
+mod asides;
 mod attempts;
 mod audit;
 mod breakers;
@@ -16,14 +17,17 @@ mod calls;
 mod chaos;
 mod committing;
 mod consent;
+mod controlling;
 mod critiquing;
 mod doubt;
 mod drive;
+mod falling_back;
 mod guard;
 mod limits;
 mod people;
 mod planning;
 mod recovery;
+mod remedying;
 mod repairing;
 mod script;
 mod show;

@@ -9,7 +9,8 @@ use super::show;
 use super::world::World;
 use crate::effect::Effect;
 use crate::event::Event;
-use crate::id::ActionId;
+use crate::id::{ActionId, WorkerId};
+use crate::input::What;
 use crate::task::Review;
 use crate::tool::Repeat;
 
@@ -158,6 +159,48 @@ fn a_run_in_parallel_parts_with_trouble_commits() {
 }
 
 #[test]
+fn a_run_that_falls_back_and_chooses_commits_with_each_deed_done_once() {
+    let world = World {
+        replies: &[
+            ("a", &["pay(10)", ": CANNOT: it is down"]),
+            ("b", &["read(x) put(k)", "send(mail)", ": half of it"]),
+            ("c", &["write(f)", ": bug"]),
+            ("d", &["pay(20)", ": mended"]),
+        ],
+        lossy: &["pay", "send"],
+        ..World::default()
+    };
+    let nodes = serde_json::json!([
+        { "id": "get", "branches": [
+            { "nodes": [{ "id": "a", "goal": "one half" }, { "id": "b", "goal": "other half" }] },
+            { "nodes": [{ "id": "c", "goal": "otherwise" }] },
+        ] },
+        { "id": "go", "rule": { "when": { "of": "get", "test": { "is": "bug" } } },
+          "branches": [{ "nodes": [{ "id": "d", "goal": "mend" }] }] },
+    ]);
+    check(&task().nodes(nodes), &world, "committed: mended");
+}
+
+#[test]
+fn a_run_that_is_planned_and_planned_anew_commits_with_each_deed_done_once() {
+    let world = World {
+        replies: &[
+            (
+                "plan-1",
+                &[": no", ": {\"plan\":[{\"id\":\"a\",\"goal\":\"one\"},{\"id\":\"b\",\"goal\":\"two\"}]}"],
+            ),
+            ("a", &["pay(10)", ": CANNOT: it is locked"]),
+            ("b", &["put(k)", ": from b"]),
+            ("plan-2", &[": {\"plan\":[{\"id\":\"c\",\"goal\":\"another way\"}]}"]),
+            ("c", &["send(mail)", ": from c"]),
+        ],
+        lossy: &["pay", "send"],
+        ..World::default()
+    };
+    check(&task().planned_by_the_model(1), &world, "committed: ## c//from c//## b//from b");
+}
+
+#[test]
 fn a_run_that_halts_at_its_limits_goes_on_after_a_resume() {
     let world = World {
         replies: &[("main", &["pay(10)", "put(k) read(x)", "send(mail)", ": done"])],
@@ -191,4 +234,22 @@ fn the_same_work_is_due_after_any_number_of_claims() {
 /// What an effect does, whichever step or attempt it belongs to.
 fn kind(effect: &Effect) -> String {
     format!("{:?}", effect.key()).split('(').next().unwrap_or_default().into()
+}
+
+#[test]
+fn why_a_run_is_not_taken_up_is_noted_once_for_each_reason_and_takes_no_time() {
+    let mut driver = Driver::new(&task().0);
+    driver.feed(script::claim(1)).unwrap();
+    let worker = WorkerId::parse("w2").unwrap();
+    let unable = |why: &str| What::NotTakenUp { worker: worker.clone(), why: why.into() };
+    let active = driver.run.spend.active_ms;
+    driver.now = driver.now.plus(60_000);
+    assert_eq!(driver.hold(unable("no server")).unwrap().len(), 1);
+    assert_eq!(driver.hold(unable("no server")).unwrap(), [], "the same reason is no news");
+    assert_eq!(driver.hold(unable(&"x".repeat(5000))).unwrap().len(), 1);
+    assert_eq!(driver.run.unable.as_deref().map(str::len), Some(1000), "a reason is bounded");
+    assert_eq!(driver.run.spend.active_ms, active, "nobody worked meanwhile");
+    assert!(driver.run.ending().is_none());
+    driver.feed(script::claim(2)).unwrap();
+    assert_eq!(driver.run.unable, None, "whoever takes it up ends the reason");
 }

@@ -17,6 +17,7 @@ fn a_repair_that_passes_is_committed() {
         > check 1.0 fail
         checked 1 schema: failed
         verified 1: schema failed
+        control: repair 0.770
         diagnosed by verifier: failed: schema
         repair 1
         begin repair-1
@@ -64,6 +65,7 @@ fn repairs_are_bounded_then_writes_are_undone_last_first_and_the_run_fails() {
         > check 1.0 fail
         checked 1 schema: failed
         verified 1: schema failed
+        control: rounds short, repair 0.770
         diagnosed by verifier: failed: schema
         repair 1
         begin repair-1
@@ -82,6 +84,7 @@ fn repairs_are_bounded_then_writes_are_undone_last_first_and_the_run_fails() {
         > check 2.0 fail
         checked 2 schema: failed
         verified 2: schema failed
+        control: no round left
         stopping: still wrong after 1 repairs
         rollback: still wrong after 1 repairs
         ? due
@@ -119,6 +122,7 @@ fn the_last_failure_asks_no_critic() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: no round left
         stopping: still wrong after 0 repairs
         failed: still wrong after 0 repairs
         ",
@@ -137,6 +141,7 @@ fn each_round_counts_against_the_bound() {
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > reply 2: {\"summary\":\"one\",\"defects\":[]}
@@ -152,6 +157,7 @@ fn each_round_counts_against_the_bound() {
         > check 2.0 fail
         checked 2 tests: failed
         verified 2: checks failed
+        control: rounds short, repair 1.000
         begin critique-2
         ask 4 for critique 2
         > reply 4: {\"summary\":\"two\",\"defects\":[]}
@@ -168,6 +174,7 @@ fn each_round_counts_against_the_bound() {
         > check 3.0 fail
         checked 3 tests: failed
         verified 3: checks failed
+        control: no round left
         stopping: still wrong after 2 repairs
         failed: still wrong after 2 repairs
         ",
@@ -192,6 +199,7 @@ fn a_task_that_keeps_its_files_undoes_nothing() {
         > check 1.0 fail
         checked 1 schema: failed
         verified 1: schema failed
+        control: no round left
         stopping: still wrong after 0 repairs
         failed: still wrong after 0 repairs
         ",

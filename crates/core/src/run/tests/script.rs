@@ -10,9 +10,11 @@
 //! | `fail 1 transient`, `fail 1 rate_limited 5000` | a model did not answer |
 //! | `prepared a1.0`, `unprepared a1.0` | a file was looked at |
 //! | `ok a1.0`, `error a1.0`, `unknown a1.0`, `ok a1.0 #2` | a tool came back |
+//! | `ok a1.0 $30` | the same, having asked a model for 30 tokens |
 //! | `late a1.0`, `trouble a1.0`, `trouble a1.0 5000` | a tool did not answer in time, or could not now |
 //! | `probe a1.0 happened`, `did-not`, `unknown` | a probe came back |
 //! | `check 1.0 pass`, `fail`, `broken` | a check came back |
+//! | `weighed 1 yes`, `weighed 1 no` | the condition of a choice was looked at |
 //! | `restored a1.0`, `stored` | an undo came back; the result is stored |
 //! | `approve a1.0`, `approve output`, `approve a1.0 other` | a person agreed (to other bytes) |
 //! | `deny a1.0`, `pause`, `resume steps=5`, `cancel`, `settle a1.0 happened` | a person spoke |
@@ -21,7 +23,7 @@
 //! the reply, `write(f!)` could not be.
 
 use super::drive::Driver;
-use crate::budget::Limit;
+use crate::budget::{Cost, Limit};
 use crate::event::{Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
 use crate::id::{ActionId, ToolName, WorkerId};
 use crate::input::{
@@ -64,10 +66,16 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
         "ok" | "error" | "late" | "unknown" | "trouble" => {
             let wait = words.iter().skip(1).find_map(|word| word.parse().ok());
             let attempt = words.iter().copied().find(|word| word.starts_with('#'));
-            returned(run, (verb, wait), action(), attempt)
+            let mut what = returned(run, (verb, wait), action(), attempt);
+            if let What::CallReturned { result, .. } = &mut what {
+                let spent = words.iter().find_map(|word| word.strip_prefix('$')?.parse().ok());
+                result.spent = spent.map(|tokens| Cost { tokens, micros: tokens });
+            }
+            what
         }
         "probe" => What::Probed { action: action(), found: finding(words[1]) },
         "check" => check(words[0], words[1]),
+        "weighed" => What::Weighed { serial: step(), holds: words[1] == "yes" },
         "restored" => What::Restored { action: action(), outcome: RestoreOutcome::Restored },
         "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq },
         _ => What::Signal { by: PERSON.into(), signal: signal(run, verb, &words) },
@@ -169,7 +177,15 @@ fn returned(run: &Run, how: (&str, Option<u64>), action: ActionId, attempt: Opti
     What::CallReturned {
         action,
         attempt,
-        result: CallResult { how, output, full: None, duration_ms: 7, trace: None, suspicions: Vec::new() },
+        result: CallResult {
+            how,
+            output,
+            full: None,
+            duration_ms: 7,
+            trace: None,
+            suspicions: Vec::new(),
+            spent: None,
+        },
     }
 }
 

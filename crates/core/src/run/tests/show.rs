@@ -1,10 +1,11 @@
 //! Facts and debts in one line each, so that expectations are rows to read.
 
 use crate::budget::Limit;
+use crate::control::Decision;
 use crate::effect::Effect;
 use crate::event::{
-    Ending, Event, Exhausted, FailReason, HaltReason, Purpose, RestoreOutcome, Settlement, StopReason,
-    Verdict,
+    Controlled, Ending, Event, Exhausted, FailReason, HaltReason, Purpose, Remedied, Remedy, RestoreOutcome,
+    Settlement, StopReason, SubtaskOutput, Verdict, WayOn,
 };
 use crate::guard::loops::Finding as Looping;
 use crate::id::{ActionId, Millis, RunId, ToolName};
@@ -43,7 +44,7 @@ fn at(moment: Millis) -> String {
 }
 
 fn planned(plan: &Plan) -> String {
-    let rows = plan.subtasks().iter().map(|subtask| match list(&subtask.after).as_str() {
+    let rows = plan.subtasks().into_iter().map(|subtask| match list(&subtask.after).as_str() {
         "" => subtask.id.to_string(),
         after => format!("{} < {after}", subtask.id),
     });
@@ -69,6 +70,8 @@ pub(super) fn event(event: &Event) -> String {
         Event::CallBlocked { action, why, .. } => blocked(*action, why),
         Event::StrategySwitched { subtask, why } => format!("switch {subtask}: {}", word(&why.reason)),
         Event::RoundRepeated { round, back } => format!("round {round} is like {back} before"),
+        Event::Controlled(said) => controlled(said),
+        Event::Remedied(tried) => remedied(tried),
         Event::StepFinished { step, stop, .. } => format!("heard {step}: {}", word(stop)),
         Event::StepFailed { step, why, retry_at } => {
             let retry = retry_at.map_or(", not again", |_| ", again later");
@@ -94,7 +97,11 @@ pub(super) fn event(event: &Event) -> String {
         Event::CallSettled { action, settlement, by } => settled(*action, settlement, by),
         Event::Noticed { subtask, .. } => format!("notice {subtask}"),
         Event::SubtaskFinished { subtask, .. } => format!("done {subtask}"),
-        Event::Acted { outputs, .. } => format!("acted {}", list(outputs.iter().map(|out| &out.subtask))),
+        Event::BranchChosen { .. }
+        | Event::SubtaskFailed { .. }
+        | Event::SubtaskDropped { .. }
+        | Event::Replanned { .. } => moved(event),
+        Event::Acted { outputs, .. } => acted(outputs),
         Event::Checked { round, result } => {
             let outcome = match &result.outcome {
                 CheckOutcome::Passed => "passed",
@@ -115,23 +122,67 @@ pub(super) fn event(event: &Event) -> String {
         Event::Stopping { why: StopReason::Fail(why) } => format!("stopping: {}", failure(why)),
         Event::Stopping { why: StopReason::Halt(why) } => format!("stopping: {}", halt(why)),
         Event::RollbackStarted { why } => format!("rollback: {}", failure(why)),
-        Event::Restored { action, outcome } => {
-            let outcome = match outcome {
-                RestoreOutcome::Restored => "as before",
-                RestoreOutcome::AlreadyAsBefore => "was as before",
-                RestoreOutcome::ChangedSince => "changed since",
-                RestoreOutcome::Failed(_) => "failed",
-            };
-            format!("restored {action}: {outcome}")
-        }
+        Event::Restored { action, outcome } => restored(*action, outcome),
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, raised } => {
             let raised = raised.iter().map(|raise| format!(" {}={}", raise.limit.word(), raise.to));
             format!("resumed by {by}{}", raised.collect::<String>())
         }
+        Event::NotTakenUp { why, .. } => format!("not taken up: {why}"),
         Event::SignalRefused { why, .. } => format!("not now: {why}"),
         Event::Ended { ending, .. } => end(ending),
     }
+}
+
+/// What became of a plan.
+fn moved(event: &Event) -> String {
+    if let Event::BranchChosen { choice, branch, .. } = event {
+        return format!("choose {choice}: {}", branch.map_or("nothing".into(), |branch| branch.to_string()));
+    }
+    if let Event::SubtaskFailed { subtask, why, then } = event {
+        let then = match then {
+            WayOn::FallsBack { choice, from, to } => format!("{choice} {from} to {to}"),
+            WayOn::PlansAnew => "plan anew".into(),
+        };
+        return format!("fail {subtask}: {}, {then}", crate::view::subtask_failure(why));
+    }
+    if let Event::SubtaskDropped { subtask } = event {
+        return format!("drop {subtask}");
+    }
+    let Event::Replanned { instead_of, plan, .. } = event else { panic!("{event:?}") };
+    format!("{} for {instead_of}", planned(plan))
+}
+
+fn acted(outputs: &[SubtaskOutput]) -> String {
+    format!("acted {}", list(outputs.iter().map(|output| &output.subtask))).trim_end().into()
+}
+
+fn restored(action: ActionId, outcome: &RestoreOutcome) -> String {
+    let outcome = match outcome {
+        RestoreOutcome::Restored => "as before",
+        RestoreOutcome::AlreadyAsBefore => "was as before",
+        RestoreOutcome::ChangedSince => "changed since",
+        RestoreOutcome::Failed(_) => "failed",
+    };
+    format!("restored {action}: {outcome}")
+}
+
+fn controlled(said: &Controlled) -> String {
+    match said.judgement.decision {
+        Decision::Repair { intensity } => format!("control: repair {intensity}"),
+        Decision::Escalate { why, intensity } => format!("control: {}, repair {intensity}", word(&why)),
+        Decision::Stop { why } => format!("control: {}", word(&why)),
+    }
+}
+
+fn remedied(tried: &Remedied) -> String {
+    let remedy = match tried.remedy {
+        Remedy::SwitchStrategy { from, to } => format!("{}, not {}", to.words(), from.words()),
+        Remedy::Perturb { vary } => format!("variation {vary}"),
+        Remedy::FreshEvidence => "fresh evidence".into(),
+        Remedy::Person => "person".into(),
+    };
+    format!("remedy for {}: {remedy}", tried.defect)
 }
 
 fn opened(tool: &ToolName, failures: u32, until: Millis) -> String {
@@ -152,6 +203,7 @@ fn ask(step: u32, purpose: &Purpose, last: bool) -> String {
     match purpose {
         Purpose::Act(id) => format!("ask {step} for {id}{last}"),
         Purpose::Critique(round) => format!("ask {step} for critique {round}"),
+        Purpose::Plan(round) => format!("ask {step} for plan {round}"),
     }
 }
 
@@ -181,6 +233,7 @@ fn failure(why: &FailReason) -> String {
         FailReason::RepairsExhausted { rounds } => format!("still wrong after {rounds} repairs"),
         FailReason::Truncated { in_a_row } => format!("{in_a_row} cut replies"),
         FailReason::ModelRefused { message } => format!("model refused: {message}"),
+        FailReason::NoPlan { message } => format!("no plan: {message}"),
         FailReason::OutputDenied { by, reason } => format!("output denied by {by}: {reason}"),
         FailReason::ApprovalExpired => "nobody agreed".into(),
     }
@@ -194,6 +247,7 @@ fn halt(why: &HaltReason) -> String {
         }
         HaltReason::Looping(why) => format!("circles: {}", word(&why.reason)),
         HaltReason::ModelUnavailable { message } => format!("no model: {message}"),
+        HaltReason::RepairStuck { why } => format!("stuck: {why}"),
     }
 }
 
@@ -224,6 +278,7 @@ pub(super) fn due(run: &Run) -> String {
         Effect::Probe { action, .. } => Some(format!("probe {action}")),
         Effect::ReadEvidence { paths } => Some(format!("evidence {}", paths.join(" "))),
         Effect::RunCheck { round, index, .. } => Some(format!("check {round}.{index}")),
+        Effect::Weigh { serial, .. } => Some(format!("weigh {serial}")),
         Effect::Restore { action, .. } => Some(format!("restore {action}")),
         Effect::StoreResult { .. } => Some("store".into()),
         Effect::WakeAt { .. } => None,
@@ -240,6 +295,7 @@ pub(super) fn wakes(run: &Run) -> String {
         | Effect::Probe { .. }
         | Effect::ReadEvidence { .. }
         | Effect::RunCheck { .. }
+        | Effect::Weigh { .. }
         | Effect::Restore { .. }
         | Effect::StoreResult { .. } => None,
     });

@@ -190,6 +190,7 @@ fn a_run_cancelled_while_verifying_critiquing_repairing_and_committing_goes_on_t
         > check 1.0 fail
         checked 1 tests: failed
         verified 1: checks failed
+        control: repair 0.770
         begin critique-1
         ask 2 for critique 1
         > cancel

@@ -221,6 +221,7 @@ fn answer(driver: &Driver, effect: &Effect, dice: &mut Dice) -> What {
         | Effect::Probe { .. }
         | Effect::ReadEvidence { .. }
         | Effect::RunCheck { .. }
+        | Effect::Weigh { .. }
         | Effect::Restore { .. }
         | Effect::WakeAt { .. } => What::Tick,
     }

@@ -42,6 +42,7 @@ fn a_schema_that_fails_goes_straight_to_repair_without_a_critic() {
         > check 1.0 fail
         checked 1 schema: failed
         verified 1: schema failed
+        control: repair 1.000
         diagnosed by verifier: failed: schema
         repair 1
         begin repair-1
@@ -68,6 +69,7 @@ fn a_command_that_fails_goes_to_the_critic_after_every_check_was_made() {
         > check 1.1 pass
         checked 1 lint: passed
         verified 1: checks failed
+        control: repair 0.385
         begin critique-1
         ask 2 for critique 1
         ? phase
@@ -90,6 +92,7 @@ fn a_check_that_could_not_run_is_no_pass() {
         > check 1.0 broken
         checked 1 tests: could not run
         verified 1: checks failed
+        control: repair 1.000
         begin critique-1
         ask 2 for critique 1
         ? phase
@@ -106,6 +109,7 @@ fn a_check_that_could_not_run_is_no_pass() {
         > check 1.0 broken
         checked 1 schema: could not run
         verified 1: schema failed
+        control: repair 1.000
         diagnosed by verifier: failed: schema
         repair 1
         begin repair-1

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::drive::Driver;
-use super::script;
+use super::{script, show};
 use crate::effect::Effect;
 use crate::event::{Ending, Purpose, Subject};
 use crate::id::{ActionId, Millis};
@@ -71,6 +71,10 @@ impl World {
                 let found = self.checks.get(*round as usize - 1).and_then(|row| row.get(*index));
                 format!("check {round}.{index} {}", found.unwrap_or(&"pass"))
             }
+            Effect::Weigh { serial, output, test } => {
+                let holds = test.holds(&show::texts(output));
+                format!("weighed {serial} {}", if holds { "yes" } else { "no" })
+            }
             Effect::Restore { action, .. } => {
                 self.undone.push(*action);
                 format!("restored {action}")
@@ -85,6 +89,7 @@ impl World {
         let name = match purpose {
             Purpose::Act(subtask) => subtask.to_string(),
             Purpose::Critique(round) => format!("critique-{round}"),
+            Purpose::Plan(round) => format!("plan-{round}"),
         };
         let replies = self.replies.iter().find(|(conversation, _)| *conversation == name);
         replies.and_then(|(_, replies)| replies.get(spoken)).copied().unwrap_or(": done")

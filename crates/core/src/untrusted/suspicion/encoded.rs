@@ -1,7 +1,7 @@
 //! Orders in another notation: Base64 and bytes in hexadecimal.
 //!
-//! A run is decoded once, up to a bound, and only as long as it reads like text;
-//! what comes out is looked at once and never decoded again.
+//! A run is decoded once at each alignment, up to a bound; what reads like text is
+//! looked at once and never decoded again.
 
 use std::ops::Range;
 
@@ -9,6 +9,13 @@ use super::{Family, Finding, Weight, speaks_strongly};
 
 /// Shortest run of Base64 that could hold a phrase.
 const BASE64_MIN: usize = 24;
+/// Shortest line of a folded run that another may follow, and the longest gap between two.
+const FOLDED_MIN: usize = 40;
+const GAP_MAX: usize = 4;
+/// Shortest piece of readable text that could.
+const PIECE_MIN: usize = 16;
+/// Most digits that are decoded of one run.
+const DIGITS_MAX: usize = DECODED_MAX / 3 * 4;
 /// Fewest bytes in hexadecimal that could.
 const HEX_MIN: usize = 16;
 /// What may stand between two bytes, the longest first.
@@ -30,39 +37,78 @@ pub(super) fn find(text: &str, mut report: impl FnMut(Finding)) {
     }
 }
 
+/// Runs of Base64 digits; a line break inside one does not end it.
 fn base64_runs(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, String)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
             let start = at + bytes.get(at..)?.iter().position(|byte| sextet(*byte).is_some())?;
-            let len = bytes.get(start..)?.iter().take_while(|byte| sextet(**byte).is_some()).count();
-            at = start + len;
-            if len < BASE64_MIN {
+            at = run_end(bytes, start);
+            let run = bytes.get(start..at)?;
+            if run.len() < BASE64_MIN {
                 continue;
             }
-            if let Some(text) = bytes.get(start..at).and_then(base64) {
+            let text = base64(run);
+            if !text.is_empty() {
                 return Some((start..at, text));
             }
         }
     })
 }
 
-fn base64(run: &[u8]) -> Option<String> {
-    let mut text = String::new();
-    let (mut bits, mut held) = (0_u32, 0_u32);
-    for byte in run {
-        held = held << 6 | u32::from(sextet(*byte)?);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            let byte = u8::try_from(held >> bits & 0xff).ok()?;
-            push(&mut text, byte)?;
-        }
-        if text.len() >= DECODED_MAX {
+/// Where a run ends: lines of a folded text belong together while they are long.
+fn run_end(bytes: &[u8], start: usize) -> usize {
+    let digits = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| sextet(**byte).is_some()).count()
+    };
+    let mut len = digits(start);
+    let mut end = start + len;
+    while len >= FOLDED_MIN {
+        let rest = bytes.get(end..).unwrap_or_default();
+        let gap = rest.iter().take(GAP_MAX).take_while(|byte| byte.is_ascii_whitespace()).count();
+        len = digits(end + gap);
+        if gap == 0 || len == 0 {
             break;
         }
+        end += gap + len;
     }
-    Some(text)
+    end
+}
+
+/// What can be read in a run, wherever in it a text begins: the digits before may be
+/// anything, and so may those behind. Pieces are told apart by line ends.
+fn base64(run: &[u8]) -> String {
+    let digits: Vec<u8> = run.iter().filter_map(|byte| sextet(*byte)).take(DIGITS_MAX).collect();
+    let mut found = String::new();
+    for offset in 0..4 {
+        let mut piece = String::new();
+        for quad in digits.get(offset..).unwrap_or_default().chunks(4) {
+            for byte in decoded(quad) {
+                if push(&mut piece, byte).is_none() {
+                    keep(&mut piece, &mut found);
+                }
+            }
+        }
+        keep(&mut piece, &mut found);
+    }
+    found
+}
+
+/// The bytes of up to four digits.
+fn decoded(quad: &[u8]) -> impl Iterator<Item = u8> {
+    let held = (0..4).fold(0_u32, |held, at| held << 6 | u32::from(quad.get(at).copied().unwrap_or(0)));
+    let [_, first, second, third] = held.to_be_bytes();
+    [first, second, third].into_iter().take(quad.len().saturating_sub(1))
+}
+
+/// Keeps a piece that could hold a phrase, and begins another.
+fn keep(piece: &mut String, found: &mut String) {
+    if piece.len() >= PIECE_MIN && found.len() < DECODED_MAX {
+        found.push_str(piece);
+        found.push('\n');
+    }
+    piece.clear();
 }
 
 fn sextet(byte: u8) -> Option<u8> {

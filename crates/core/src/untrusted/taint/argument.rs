@@ -95,6 +95,10 @@ fn walk<'a>(value: &'a Value, path: &mut Vec<Step<'a>>, take: &mut impl FnMut(&S
         Value::Object(members) => {
             for (key, item) in members {
                 path.push(Step::Key(key));
+                // Names of members are the tool's; an address among them is somebody's choice.
+                if is_identifier(key) {
+                    take(&Scalar { path, text: key });
+                }
                 walk(item, path, take);
                 path.pop();
             }
@@ -126,9 +130,12 @@ impl Scalar<'_> {
             parts.push(Part { written: self.text, words: Hashes::of(&words), is_telling, is_identifier });
         }
         for word in words.iter().filter(|word| !COMMON.contains(&word.written)) {
-            let is_identifier = is_identifier(word.written);
-            let words = Hashes::of(std::slice::from_ref(word));
-            parts.push(Part { written: word.written, words, is_telling: is_identifier, is_identifier });
+            let rest = word.unlabelled().filter(|rest| is_identifier(rest.written));
+            for form in std::iter::once(*word).chain(rest) {
+                let is_identifier = is_identifier(form.written);
+                let words = Hashes::of(std::slice::from_ref(&form));
+                parts.push(Part { written: form.written, words, is_telling: is_identifier, is_identifier });
+            }
         }
         parts
     }
@@ -140,7 +147,7 @@ fn says_something(word: &str) -> bool {
 }
 
 /// An address, a link, a path, a file name, an account or another long number.
-fn is_identifier(word: &str) -> bool {
+pub(super) fn is_identifier(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let letters = word.chars().filter(|c| c.is_alphabetic()).count();
     let inside = |mark: char| word.trim_matches(mark).contains(mark);

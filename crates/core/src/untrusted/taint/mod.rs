@@ -21,13 +21,13 @@ mod argument;
 mod tests;
 mod word;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
 use self::argument::{Part, Scalar};
-use self::word::{Word, words};
+use self::word::{REACH_BACK, Word, words};
 use super::suspicion::suspicion;
 use crate::tool::Touch;
 
@@ -108,29 +108,40 @@ impl Index {
     }
 
     fn saw_trusted(&mut self, text: &str) {
-        let mut before: Option<Word<'_>> = None;
+        let mut before = Vec::new();
         for word in words(text) {
-            let pair = before.map(|before| hash(&[before.raw(), word.raw()]));
-            for hash in std::iter::once(hash(&[word.raw()])).chain(pair) {
+            let forms = forms(&word, |word| word.raw());
+            for hash in hashes(&before, &forms) {
                 if self.trusted.len() < WORDS_MAX {
                     self.trusted.insert(hash);
                 }
             }
-            before = Some(word);
+            before = forms;
         }
     }
 
     fn saw_untrusted(&mut self, source: &str, text: &str) {
         let source = self.source(source);
         let is_suspicious = suspicion(text).flagged;
-        let mut before: Option<String> = None;
-        for word in words(text) {
-            let plain = word.plain();
-            let pair = before.map(|before| hash(&[before, plain.clone()]));
-            for hash in std::iter::once(hash(&[plain.as_str()])).chain(pair) {
+        let mut before = Vec::new();
+        // Identifiers of this field that no verb has reached yet, with their distance.
+        let mut waiting: VecDeque<(usize, Vec<String>)> = VecDeque::new();
+        for (at, word) in words(text).enumerate() {
+            let forms = forms(&word, |word| word.plain());
+            for hash in hashes(&before, &forms) {
                 self.learn(hash, word.is_directed, is_suspicious, source);
             }
-            before = Some(plain);
+            while waiting.front().is_some_and(|(seen, _)| word.is_field || at - seen > REACH_BACK) {
+                waiting.pop_front();
+            }
+            if word.asks {
+                for form in waiting.drain(..).flat_map(|(_, forms)| forms) {
+                    self.learn(hash(&[form]), true, is_suspicious, source);
+                }
+            } else if !word.is_directed && argument::is_identifier(word.written) {
+                waiting.push_back((at, forms.clone()));
+            }
+            before = forms;
         }
     }
 
@@ -229,6 +240,18 @@ impl Index {
         let is_lost = self.is_full && part.is_identifier && known.iter().any(Option::is_none);
         is_lost.then_some((Reason::Forgotten, None))
     }
+}
+
+/// A word, and what is left of it without a label it is glued to.
+fn forms(word: &Word<'_>, form: impl Fn(&Word<'_>) -> String) -> Vec<String> {
+    std::iter::once(form(word)).chain(word.unlabelled().map(|rest| form(&rest))).collect()
+}
+
+/// Of each form of a word, alone and after each form of the one before.
+fn hashes(before: &[String], forms: &[String]) -> Vec<u64> {
+    let alone = forms.iter().map(|form| hash(&[form]));
+    let pairs = before.iter().flat_map(|before| forms.iter().map(move |form| hash(&[before, form])));
+    alone.chain(pairs).collect()
 }
 
 /// SipHash: nobody can write a word that shares the hash of a trusted one.

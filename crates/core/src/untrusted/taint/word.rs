@@ -4,6 +4,11 @@ use super::super::fold::{Kind, is_invisible, is_variation, kind_of};
 
 /// How many words a request reaches.
 const REACH: usize = 40;
+/// How many words before it a request reaches: "x@y.test is whom to send it to".
+pub(super) const REACH_BACK: usize = 8;
+/// Longest label that a value may be glued to, in bytes, and how many.
+const LABEL_MAX: usize = 32;
+const LABELS_MAX: usize = 3;
 
 /// Verbs that ask for a change when they stand in prose.
 #[rustfmt::skip]
@@ -24,6 +29,10 @@ pub(super) struct Word<'t> {
     pub(super) written: &'t str,
     /// Shortly after a verb that asks for something, in the same field.
     pub(super) is_directed: bool,
+    /// It is such a verb.
+    pub(super) asks: bool,
+    /// It names a field, which ends what the one before asked for.
+    pub(super) is_field: bool,
 }
 
 impl Word<'_> {
@@ -46,9 +55,28 @@ impl Word<'_> {
         plain
     }
 
-    fn asks(&self) -> bool {
+    /// What is left without the labels it is glued to, as in `to=x` and `name:x`; `None`
+    /// where it has none.
+    pub(super) fn unlabelled(&self) -> Option<Self> {
+        let mut rest = self.written;
+        for _ in 0..LABELS_MAX {
+            let Some(shorter) = without_label(rest) else { break };
+            rest = shorter;
+        }
+        (rest.len() < self.written.len()).then_some(Self { written: rest, ..*self })
+    }
+
+    fn is_verb(&self) -> bool {
         self.written.len() <= 16 && ASKS.binary_search(&self.written.to_ascii_lowercase().as_str()).is_ok()
     }
+}
+
+fn without_label(written: &str) -> Option<&str> {
+    let (label, rest) = written.split_once(['=', ':'])?;
+    let is_label = (1..=LABEL_MAX).contains(&label.len())
+        && label.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-');
+    // The scheme of a link is no label.
+    (is_label && !rest.is_empty() && !rest.starts_with('/')).then_some(rest)
 }
 
 /// The words of a text, in order.
@@ -60,11 +88,14 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
         let (start, end, line_end) = next_word(text, at)?;
         starts_line |= line_end;
         at = end;
-        let mut word = Word { written: text.get(start..end)?, is_directed: false };
+        let mut word =
+            Word { written: text.get(start..end)?, is_directed: false, asks: false, is_field: false };
         if names_field(text.get(end..)?, word.written, starts_line) {
             since = None;
-        } else if word.asks() {
+            word.is_field = true;
+        } else if word.is_verb() {
             since = Some(0);
+            word.asks = true;
         } else {
             since = since.map(|count| count + 1).filter(|count| *count <= REACH);
         }

@@ -1,0 +1,46 @@
+//! What a run remembers from one round of repair to the next.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::control::{Memory, Plant, Ppm, Strategy};
+use crate::event::Remedy;
+
+/// Rounds of repair so far, as the controller and the remedies see them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mending {
+    /// What repairs did in other runs of the class.
+    pub learned: Option<Plant>,
+    /// The controller's memory.
+    pub memory: Memory,
+    /// How hard the next repair tries; `None` where nobody said.
+    pub intensity: Option<Ppm>,
+    /// Repairs so far, in units of one of intensity 0.
+    pub units: Ppm,
+    /// How the last repair went about it.
+    pub strategy: Option<Strategy>,
+    /// What is tried in the next repair because rounds look alike.
+    pub remedy: Option<Remedy>,
+    /// The first round each of the remembered rounds looks like, oldest first.
+    pub defects: Vec<u32>,
+    /// Remedies used, by the first round of a defect.
+    pub remedies: BTreeMap<u32, u32>,
+    /// Repairs that were asked in other words.
+    pub varied: u32,
+    /// Evidence is being read again.
+    pub rereading: bool,
+}
+
+impl Mending {
+    /// How the next repair goes about it.
+    #[must_use]
+    pub fn next_strategy(&self) -> Option<Strategy> {
+        match self.remedy {
+            Some(Remedy::SwitchStrategy { to, .. }) => Some(to),
+            Some(Remedy::Perturb { .. } | Remedy::FreshEvidence | Remedy::Person) | None => {
+                self.intensity.map(Strategy::of)
+            }
+        }
+    }
+}
