@@ -171,7 +171,7 @@ fn the_example_with_two_ways_falls_back_chooses_and_commits() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "it measures itself; the bound is generous")]
-fn a_plan_of_ten_thousand_subtasks_is_judged_while_somebody_waits() {
+fn a_large_plan_is_judged_while_somebody_waits() {
     let place = Place::new();
     let subtask = |number: usize| {
         let before = number.checked_sub(60).map(|before| format!("n{before}"));
@@ -183,11 +183,11 @@ fn a_plan_of_ten_thousand_subtasks_is_judged_while_somebody_waits() {
             "makes": [format!("n{number} is done")], "breaks": broken.into_iter().collect::<Vec<_>>(),
         })
     };
-    let plan: Vec<Value> = (0..10_000).map(subtask).collect();
+    let plan: Vec<Value> = (0..2_000).map(subtask).collect();
     let task = json!({ "goal": "x", "model": "scripted:model.yaml", "plan": plan });
     place.write("large.json", &task.to_string());
     let start = std::time::Instant::now();
-    place.bowline(&["plan", "large.json"]).ends(0).says("plan of 10000 sub-tasks").says("valid");
+    place.bowline(&["plan", "large.json"]).ends(0).says("plan of 2000 sub-tasks").says("valid");
     // A debug build on a busy machine; what grows with the square takes far longer.
-    assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }

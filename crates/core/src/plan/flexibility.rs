@@ -20,12 +20,14 @@ use super::graph::{Graph, Reach, at, set};
 pub const TABLE_MAX: usize = 20;
 /// Larger parts are counted exactly up to this size, if they have few beginnings.
 const MASK_MAX: usize = 128;
-/// Steps from one beginning to the next that counting may take.
-const STEPS_MAX: usize = 400_000;
+/// Steps from one beginning to the next that counting may look at, over all parts.
+const STEPS_MAX: usize = 100_000;
 /// Draws of one sub-task that an estimate may take, and how many orders that makes.
-const DRAWS_MAX: usize = 1_000_000;
+const DRAWS_MAX: usize = 400_000;
 const SAMPLES_MIN: usize = 32;
 const SAMPLES_MAX: usize = 4096;
+/// From here on fewer than one draw in so many counts.
+const OUTWEIGHED: f64 = 4.0;
 
 /// How many orders there are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -35,7 +37,9 @@ pub struct Flexibility {
     pub orders: Option<u128>,
     /// Its decimal logarithm.
     pub log10: f64,
-    /// The standard error of the logarithm: 0 where nothing was estimated.
+    /// The standard error of the logarithm: 0 where nothing was estimated. Where few of
+    /// the orders drawn outweigh the others it is their whole spread, and the estimate
+    /// is more likely too low than too high.
     pub error: f64,
 }
 
@@ -68,9 +72,10 @@ pub(crate) fn flexibility(graph: &Graph, counted: &[usize]) -> Flexibility {
     let logs = ln_factorials(counted.len());
     let mut whole = Flexibility::ONE;
     let mut done = 0;
+    let mut steps = STEPS_MAX;
     for part in parts(graph, counted) {
         let size = part.counted.len();
-        let of_part = of_part(&part, &logs);
+        let of_part = of_part(&part, &logs, &mut steps);
         let orders = whole.orders.zip(of_part.orders).and_then(|(a, b)| a.checked_mul(b));
         let shuffles = orders.and_then(|_| choose(done + size, size));
         let ln_shuffles = at(&logs, done + size) - at(&logs, size) - at(&logs, done);
@@ -93,11 +98,13 @@ struct Part {
     counted: Vec<usize>,
 }
 
-fn of_part(part: &Part, logs: &[f64]) -> Flexibility {
+fn of_part(part: &Part, logs: &[f64], steps: &mut usize) -> Flexibility {
     let exact = match part.counted.len() {
         0 | 1 => Some(1),
         2..=TABLE_MAX => by_table(&masks(&part.graph, &part.order, &part.counted)),
-        _ if part.counted.len() <= MASK_MAX => by_beginnings(&masks(&part.graph, &part.order, &part.counted)),
+        _ if part.counted.len() <= MASK_MAX => {
+            by_beginnings(&masks(&part.graph, &part.order, &part.counted), steps)
+        }
         _ => None,
     };
     exact.map_or_else(|| estimate(part, logs), Flexibility::exact)
@@ -184,9 +191,8 @@ fn by_table(before: &[u128]) -> Option<u128> {
 }
 
 /// The same with only the beginnings that can happen; `None` if there are too many.
-fn by_beginnings(before: &[u128]) -> Option<u128> {
+fn by_beginnings(before: &[u128], steps: &mut usize) -> Option<u128> {
     let mut layer = BTreeMap::from([(0_u128, 1_u128)]);
-    let mut steps = 0;
     for _ in before {
         let mut next: BTreeMap<u128, u128> = BTreeMap::new();
         for (&done, &ways) in &layer {
@@ -194,12 +200,9 @@ fn by_beginnings(before: &[u128]) -> Option<u128> {
                 if done >> bit & 1 == 0 && needed & !done == 0 {
                     let more = next.entry(done | 1 << bit).or_default();
                     *more = more.checked_add(ways)?;
-                    steps += 1;
                 }
             }
-            if steps > STEPS_MAX {
-                return None;
-            }
+            *steps = steps.checked_sub(before.len())?;
         }
         layer = next;
     }
@@ -208,7 +211,8 @@ fn by_beginnings(before: &[u128]) -> Option<u128> {
 
 fn estimate(part: &Part, logs: &[f64]) -> Flexibility {
     let hooks = hooks(part);
-    let samples = (DRAWS_MAX / part.counted.len().max(1)).clamp(SAMPLES_MIN, SAMPLES_MAX);
+    // All parts together make as many draws as one of their size would.
+    let samples = (DRAWS_MAX / logs.len().max(1)).clamp(SAMPLES_MIN, SAMPLES_MAX);
     let mut draws = Draws(0x0B0B_11E5);
     let weights: Vec<f64> = (0..samples).map(|_| sample(part, &hooks, &mut draws)).collect();
     let most = weights.iter().copied().fold(f64::MIN, f64::max);
@@ -221,9 +225,22 @@ fn estimate(part: &Part, logs: &[f64]) -> Flexibility {
     let floor = at(logs, part.counted.len())
         - part.counted.iter().map(|&vertex| float(at(&hooks, vertex)).ln()).sum::<f64>();
     let ln = (most + mean.ln()).max(floor);
-    let is_exact = variance < 1e-12;
-    let error = if is_exact { 0.0 } else { (variance / count).sqrt().ln_1p() / std::f64::consts::LN_10 };
+    let error = if variance < 1e-12 { 0.0 } else { log10_error(&weights, variance) };
     Flexibility { orders: None, log10: ln / std::f64::consts::LN_10, error }
+}
+
+/// The standard error of the logarithm of the mean weight. Where a few orders outweigh
+/// all others, the spread among the weights drawn says nothing of those that were not;
+/// then the whole spread of the logarithms is the error.
+fn log10_error(weights: &[f64], variance: f64) -> f64 {
+    let count = float(weights.len());
+    // One over this is the share of the draws that count.
+    if 1.0 + variance < OUTWEIGHED {
+        return (variance / count).sqrt().ln_1p() / std::f64::consts::LN_10;
+    }
+    let middle = weights.iter().sum::<f64>() / count;
+    let spread = weights.iter().map(|weight| (weight - middle).powi(2)).sum::<f64>() / count;
+    spread.sqrt() / std::f64::consts::LN_10
 }
 
 /// How many of the part each vertex stands for: itself and what comes after it.
@@ -431,6 +448,14 @@ mod tests {
     }
 
     #[test]
+    fn an_estimate_that_hangs_on_few_draws_says_how_far_they_are_apart() {
+        // Two of ten draws weigh e^20 times as much as the rest.
+        let weights = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 20.0, 20.0];
+        assert!((log10_error(&weights, 4.0) - 8.0 / std::f64::consts::LN_10).abs() < 1e-9);
+        assert!(log10_error(&weights, 0.1) < 0.05);
+    }
+
+    #[test]
     fn a_number_that_does_not_fit_has_an_exact_logarithm() {
         let found = of(100, &[]);
         assert!(found.orders.is_none() && found.is_exact());
@@ -449,7 +474,8 @@ mod tests {
             let all: Vec<_> = (0..9).collect();
             let before = masks(&graph, &order, &all);
             let exact = by_table(&before).unwrap();
-            prop_assert_eq!(by_beginnings(&before), Some(exact));
+            let mut steps = STEPS_MAX;
+            prop_assert_eq!(by_beginnings(&before, &mut steps), Some(exact));
             prop_assert_eq!(flexibility(&graph, &all).orders, Some(exact));
             let part = Part { graph, order, counted: all };
             let near = estimate(&part, &ln_factorials(9));

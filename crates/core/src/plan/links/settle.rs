@@ -19,6 +19,8 @@ use crate::plan::graph::{Graph, at};
 const ATTEMPTS_MAX: usize = 32;
 /// Makers of one fact that are considered for one need.
 const MAKERS_MAX: usize = 32;
+/// Vertices looked at to find out whether one need's maker is waited for anyway.
+const VISITS_MAX: usize = 64;
 /// Pairs and words of bits looked at, over all attempts.
 const WORK_MAX: usize = 40_000_000;
 
@@ -64,9 +66,21 @@ pub(super) struct Settling<'f, 'a> {
     needs: Vec<Need>,
     /// Needs whose maker is beyond doubt, with it.
     plain: Vec<(Need, Option<usize>)>,
+    /// Order that those ask for: maker, one in need, and the fact.
+    plain_supplies: Vec<(usize, usize, usize)>,
     /// The vertices the other needs are about, and their order in the plan.
     vertices: Vec<usize>,
     given_order: Closure,
+}
+
+/// How a fact that nobody breaks comes to be there.
+enum Plain {
+    /// Its maker is waited for anyway.
+    Waited(usize),
+    /// It holds from the beginning.
+    Given,
+    /// Its maker must come first.
+    Supplies(usize),
 }
 
 /// What one attempt adds.
@@ -92,6 +106,7 @@ impl<'f, 'a> Settling<'f, 'a> {
             makers,
             needs: Vec::new(),
             plain: Vec::new(),
+            plain_supplies: Vec::new(),
             vertices: Vec::new(),
             given_order: Closure::default(),
         };
@@ -100,7 +115,12 @@ impl<'f, 'a> Settling<'f, 'a> {
             for fact in own.into_iter().filter(|&fact| !unmet.contains(&(vertex, fact))) {
                 let need = Need { vertex, fact };
                 match settling.plain_maker(need) {
-                    Some(maker) => settling.plain.push((need, maker)),
+                    Some(Plain::Waited(maker)) => settling.plain.push((need, Some(maker))),
+                    Some(Plain::Given) => settling.plain.push((need, None)),
+                    Some(Plain::Supplies(maker)) => {
+                        settling.plain.push((need, Some(maker)));
+                        settling.plain_supplies.push((maker, vertex, fact));
+                    }
                     None => settling.needs.push(need),
                 }
             }
@@ -110,21 +130,39 @@ impl<'f, 'a> Settling<'f, 'a> {
         settling
     }
 
-    /// The maker of a fact nobody breaks, if it is waited for anyway.
-    fn plain_maker(&self, need: Need) -> Option<Option<usize>> {
+    /// Who makes a fact that nobody breaks, if that is soon found out. Such a fact needs
+    /// no protection, so the nearest maker before it is as good as any.
+    fn plain_maker(&self, need: Need) -> Option<Plain> {
         if self.facts.breakers.get(need.fact).is_some_and(|breakers| !breakers.is_empty()) {
             return None;
         }
         let home = self.scope(need.vertex);
-        let waited = self.flat.graph.before(need.vertex).iter().copied().find(|&first| {
-            let makes = self.facts.makes.get(first);
-            makes.is_some_and(|makes| makes.contains(&need.fact))
-                && self.flat.is_inside(home, self.scope(first))
-        });
-        match waited {
-            Some(maker) => Some(Some(maker)),
-            None => at(&self.facts.given, need.fact).then_some(None),
+        let is_maker = |vertex: usize| {
+            self.facts.makes.get(vertex).is_some_and(|makes| makes.contains(&need.fact))
+                && self.flat.is_inside(home, self.scope(vertex))
+        };
+        let mut open = vec![need.vertex];
+        let mut visits = 0;
+        while let Some(vertex) = open.pop() {
+            for &first in self.flat.graph.before(vertex) {
+                if is_maker(first) {
+                    return Some(Plain::Waited(first));
+                }
+                visits += 1;
+                // What is in a choice may not be done; what it waits for is.
+                open.push(self.start(first));
+            }
+            if visits > VISITS_MAX {
+                return at(&self.facts.given, need.fact).then_some(Plain::Given);
+            }
         }
+        if at(&self.facts.given, need.fact) {
+            return Some(Plain::Given);
+        }
+        let makers = self.makers.get(need.fact).map(Vec::as_slice).unwrap_or_default();
+        let split = makers.partition_point(|&maker| at(&self.rank, maker) < at(&self.rank, need.vertex));
+        let mut earlier = makers.iter().take(split).rev().copied();
+        earlier.find(|&maker| is_maker(maker)).map(Plain::Supplies)
     }
 
     /// Every vertex whose place matters to a need that is not plain.
@@ -200,10 +238,11 @@ impl<'f, 'a> Settling<'f, 'a> {
 
     /// The order of the plan and of the makers that were chosen.
     fn supplied(&self, attempt: &Attempt, lessons: &mut Lessons) -> Result<Closure, Stuck> {
-        if attempt.supplies.is_empty() {
+        let plain = self.plain_supplies.iter();
+        if attempt.supplies.is_empty() && self.plain_supplies.is_empty() || self.needs.is_empty() {
             return Ok(self.given_order.clone());
         }
-        let more = attempt.supplies.iter().map(|&(from, to, _)| (from, to));
+        let more = attempt.supplies.iter().chain(plain).map(|&(from, to, _)| (from, to));
         let edges: Vec<_> = self.flat.edges.iter().copied().chain(more).collect();
         let graph = Graph::new(self.flat.graph.len(), &edges);
         lessons.work += edges.len() * self.vertices.len().div_ceil(64);
@@ -366,6 +405,11 @@ impl<'f, 'a> Settling<'f, 'a> {
             let fact = link_of(place)?.fact;
             ordering(first, then, Why::Supplies { fact })
         });
+        let plain_supplies = self.plain_supplies.iter().filter_map(|&(first, then, fact)| {
+            let fact = (*self.facts.names.get(fact)?).clone();
+            ordering(first, then, Why::Supplies { fact })
+        });
+        let supplies = plain_supplies.chain(supplies);
         let protects = attempt
             .protects
             .iter()
