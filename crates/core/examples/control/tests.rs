@@ -12,11 +12,15 @@ fn the_promises_of_the_page_hold_in_a_short_study() {
 }
 
 #[test]
-fn the_same_words_give_the_same_page() {
-    let size = Size { runs: 20, seed: 1 };
-    let page = |seed| page::Figures::short(Size { seed, ..size }, &[0.3, -0.1]).page(size);
-    assert_eq!(page(1), page(1));
-    assert_ne!(page(1), page(2));
+fn the_same_words_give_the_same_figures() {
+    let figures = |seed| -> Vec<f64> {
+        let size = Size { runs: 20, seed };
+        let floors = study::floors(size).into_iter().map(|floor| floor.simulated);
+        let foreign = study::foreign(size, &[0.3, -0.1]).into_iter().map(|row| row.saving());
+        floors.chain(foreign).collect()
+    };
+    assert_eq!(figures(1), figures(1));
+    assert_ne!(figures(1), figures(2));
 }
 
 #[test]
