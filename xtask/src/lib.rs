@@ -10,6 +10,7 @@ pub mod bench;
 pub mod ci;
 pub mod control;
 pub mod fuzz;
+pub mod harness;
 pub mod hostile;
 pub mod kill;
 pub mod layers;

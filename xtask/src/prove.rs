@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
-use crate::metadata::cargo;
+use crate::harness;
 
 /// As CI does it: first that the promises bite, then the small bounds. The long gate
 /// asks for more: `cargo xtask prove --bounds full`.
@@ -17,12 +17,7 @@ pub fn ci(root: &Path) -> Result<()> {
 
 /// With the words of the command line, which are the checker's own.
 pub fn run(root: &Path, words: &[String]) -> Result<()> {
-    let mut command = Command::new(cargo());
-    command.current_dir(root);
-    command.args(["run", "--quiet", "--release", "--locked", "-p", "bowline-proof", "--"]).args(words);
-    let status = command.status().context("cannot start cargo")?;
-    if !status.success() {
-        bail!("the model checker ended with {status}");
-    }
-    Ok(())
+    let mut command = Command::new(harness::build(root)?.join("bowline-proof"));
+    command.current_dir(root).args(words);
+    harness::run(command, "the model checker")
 }

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
-use crate::metadata::cargo;
+use crate::harness;
 
 /// Seeds in CI. The long gate asks for more: `cargo xtask sim --seeds 100000`.
 const CI_SEEDS: &str = "2000";
@@ -19,12 +19,7 @@ pub fn ci(root: &Path) -> Result<()> {
 
 /// With the words of the command line, which are the simulator's own.
 pub fn run(root: &Path, words: &[String]) -> Result<()> {
-    let mut command = Command::new(cargo());
-    command.current_dir(root);
-    command.args(["run", "--quiet", "--release", "--locked", "-p", "bowline-sim", "--", "sim"]).args(words);
-    let status = command.status().context("cannot start cargo")?;
-    if !status.success() {
-        bail!("the simulator ended with {status}");
-    }
-    Ok(())
+    let mut command = Command::new(harness::build(root)?.join("bowline-sim"));
+    command.current_dir(root).arg("sim").args(words);
+    harness::run(command, "the simulator")
 }
