@@ -72,7 +72,7 @@ pub fn check(scenario: Scenario, threads: usize) -> Verdict {
 }
 
 /// Looks for the shortest way to break a promise of a scenario with a planted bug.
-/// `None`: there is none within [`WAY_MAX`] moves.
+/// `None`: there is none within `WAY_MAX` moves.
 #[must_use]
 pub fn find(scenario: Scenario, plant: Plant, promise: Promise) -> Option<Vec<Move>> {
     // The checker goes on for a while after its first discovery and keeps the last.
