@@ -4,6 +4,7 @@
 //! not pass; what could not be started or ended in time is neither.
 
 mod python;
+pub mod report;
 
 use std::time::Duration;
 

@@ -15,7 +15,8 @@ pub(super) fn header(line: &str) -> Option<&str> {
     let line = line.trim();
     let line = line.strip_prefix("Uncaught ").unwrap_or(line);
     let line = line.strip_prefix("Unhandled exception. ").unwrap_or(line);
-    let line = line.strip_prefix("Caused by: ").unwrap_or(line);
+    let causes = ["Caused by: ", "cause: ", "[cause]: "];
+    let line = causes.iter().find_map(|start| line.strip_prefix(start)).unwrap_or(line);
     let line = match line.strip_prefix("Exception in thread \"") {
         Some(rest) => rest.split_once("\" ")?.1,
         None => line,
