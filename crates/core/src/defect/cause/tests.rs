@@ -1,3 +1,5 @@
+//! Each rule, on the least that makes it fire and on what must not.
+
 use super::*;
 use crate::event::Outcome;
 use crate::quality::{Frame, Stage};

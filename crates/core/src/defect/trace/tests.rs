@@ -1,3 +1,5 @@
+//! Traces of each language as its tools print them, whole, cut and buried in prose.
+
 use super::*;
 
 fn check(text: &str, expected: &[&str]) {

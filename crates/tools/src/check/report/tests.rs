@@ -1,3 +1,5 @@
+//! The readers on recordings of the real tools, on any prefix of them, and on hostile texts.
+
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
