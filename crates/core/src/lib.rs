@@ -17,6 +17,7 @@ pub mod agent;
 pub mod append_list;
 pub mod budget;
 pub mod control;
+pub mod defect;
 pub mod effect;
 pub mod event;
 pub mod guard;

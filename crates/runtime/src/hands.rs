@@ -209,11 +209,7 @@ impl Hands {
             CheckOutcome::Passed => CheckOutcome::Passed,
             CheckOutcome::CouldNotRun(why) => CheckOutcome::CouldNotRun(self.masked(why)),
             CheckOutcome::Failed(failures) => {
-                let masked = |failure: Failure| Failure {
-                    name: self.masked(failure.name),
-                    message: self.masked(failure.message),
-                    place: failure.place.map(|place| self.masked(place)),
-                };
+                let masked = |failure: Failure| failure.map_texts(|text| self.masked(text));
                 CheckOutcome::Failed(failures.into_iter().map(masked).collect())
             }
         }

@@ -196,7 +196,7 @@ fn result(outcome: CheckOutcome) -> CheckResult {
 }
 
 fn failed(count: usize) -> CheckResult {
-    let failure = Failure { name: "one".into(), message: "no".into(), place: None };
+    let failure = Failure::new("one", "no");
     result(CheckOutcome::Failed(vec![failure; count]))
 }
 

@@ -4,6 +4,7 @@
 //! not pass; what could not be started or ended in time is neither.
 
 mod python;
+pub mod report;
 
 use std::time::Duration;
 
@@ -64,14 +65,14 @@ fn judged(workspace: &Workspace, argv: &[String], ran: &Ran, timeout: Duration) 
             CheckOutcome::CouldNotRun(format!("{name}: {}", ran.ended.in_words(timeout)))
         }
         Ended::Exited(code @ (0 | 5)) if let Some(nothing) = python::nothing_tested(&printed, code) => {
-            CheckOutcome::Failed(vec![Failure { name, message: nothing, place: None }])
+            CheckOutcome::Failed(vec![Failure::new(name, nothing)])
         }
         Ended::Exited(0) => CheckOutcome::Passed,
         Ended::Exited(_) | Ended::Killed(_) => {
             let mut failures = python::failures(&printed, workspace.root());
             if failures.is_empty() {
                 let message = format!("{}\n{}", ran.ended.in_words(timeout), last_lines(&printed));
-                failures.push(Failure { name, message: message.trim_end().to_owned(), place: None });
+                failures.push(Failure::new(name, message.trim_end()));
             }
             failures.truncate(FAILURES_MAX);
             for failure in &mut failures {
@@ -95,8 +96,7 @@ pub fn schema_check(schema: &Value, output_text: &str) -> CheckOutcome {
         Ok(schema) => schema,
         Err(problem) => return CheckOutcome::CouldNotRun(format!("the schema cannot be used: {problem}")),
     };
-    let failure =
-        |message: String, place: Option<String>| Failure { name: "schema".to_owned(), message, place };
+    let failure = |message: String, place: Option<String>| Failure::new("schema", message).at(place);
     let value = match parse_strict(output_text.trim()) {
         Ok(value) => value,
         Err(problem) => {

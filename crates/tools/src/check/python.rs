@@ -120,7 +120,7 @@ fn unittest_failure(kind: &str, name: &str, body: &[&str], root: &Path) -> Failu
     };
     let inside = frames.iter().rev().find_map(|(_, place)| below(place, root));
     let place = inside.or_else(|| frames.last().map(|(_, place)| place.clone()));
-    Failure { name: name.to_owned(), message, place }
+    Failure::new(name, message).at(place)
 }
 
 /// A place as a path below the workspace, if it is in it.
@@ -152,10 +152,8 @@ fn pytest(lines: &[&str], root: &Path) -> Vec<Failure> {
         failures.push(pytest_failure(full_name(name, &summary), after.get(..end).unwrap_or_default(), root));
     }
     if failures.is_empty() {
-        let short = |(name, message): (&str, &str)| Failure {
-            name: name.to_owned(),
-            message: if message.is_empty() { "failed".to_owned() } else { message.to_owned() },
-            place: None,
+        let short = |(name, message): (&str, &str)| {
+            Failure::new(name, if message.is_empty() { "failed" } else { message })
         };
         failures = summary.into_iter().map(short).collect();
     }
@@ -191,7 +189,7 @@ fn pytest_failure(name: String, body: &[&str], root: &Path) -> Failure {
         let place = format!("{}:{}", captures(&PYTEST_PLACE, &line, 1)?, captures(&PYTEST_PLACE, &line, 2)?);
         below(&place, root)
     });
-    Failure { name, message, place }
+    Failure::new(name, message).at(place)
 }
 
 #[cfg(test)]

@@ -77,11 +77,8 @@ async fn python_tests_that_are_none_do_not_pass() {
 fn an_output_that_does_not_fit_its_schema_is_told_by_pointer() {
     let schema = json!({"type": "object", "properties": {"items": {"items": {"type": "integer"}}}, "required": ["name"]});
     assert_eq!(schema_check(&schema, " {\"name\": 1, \"items\": [1]}\n"), CheckOutcome::Passed);
-    let failure = |message: &str, place: Option<&str>| Failure {
-        name: "schema".to_owned(),
-        message: message.to_owned(),
-        place: place.map(str::to_owned),
-    };
+    let failure =
+        |message: &str, place: Option<&str>| Failure::new("schema", message).at(place.map(str::to_owned));
     assert_eq!(
         schema_check(&schema, r#"{"items": [1, "x"]}"#),
         CheckOutcome::Failed(vec![

@@ -215,11 +215,7 @@ fn check(place: &str, word: &str) -> What {
     let (round, index) = (round.parse().unwrap(), index.parse().unwrap());
     let outcome = match word {
         "pass" => CheckOutcome::Passed,
-        "fail" => CheckOutcome::Failed(vec![Failure {
-            name: "adds".into(),
-            message: "1 + 1 is 3".into(),
-            place: Some("sum.rs:4".into()),
-        }]),
+        "fail" => CheckOutcome::Failed(vec![Failure::new("adds", "1 + 1 is 3").at(Some("sum.rs:4".into()))]),
         _ => CheckOutcome::CouldNotRun("no such program".into()),
     };
     What::CheckReturned { round, index, outcome, log: Payload::inline("log"), duration_ms: 5 }
