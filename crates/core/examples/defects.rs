@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use bowline_core::defect::{Cause, Diagnosis, Evidence, root_cause};
+use bowline_core::defect::{Cause, Evidence, RootCause, root_cause};
 use bowline_core::quality::Failure;
 use serde::Deserialize;
 
@@ -115,7 +115,7 @@ fn cases(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
     Ok(cases)
 }
 
-fn judged(cases: &[Case]) -> impl Iterator<Item = (&Case, Option<Diagnosis>)> {
+fn judged(cases: &[Case]) -> impl Iterator<Item = (&Case, Option<RootCause>)> {
     cases.iter().map(|case| (case, root_cause(&case.given)))
 }
 

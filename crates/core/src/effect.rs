@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::append_list::AppendList;
+use crate::control::Ppm;
 use crate::event::Purpose;
 use crate::id::{ActionId, Millis, ToolName};
 use crate::message::{Content, Message, Payload};
@@ -11,6 +12,7 @@ use crate::plan::Test;
 use crate::provenance::Digest;
 use crate::quality::CheckHow;
 use crate::tool::{FileImage, ToolSpec};
+use crate::verify::Opinion;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,8 @@ pub enum Effect {
         schema: Option<serde_json::Value>,
         /// Most output tokens.
         output_tokens: u64,
+        /// How freely the model chooses its words; `None`: as it likes best.
+        temperature: Option<Ppm>,
         /// After this long it has failed.
         timeout_ms: u64,
     },
@@ -90,6 +94,8 @@ pub enum Effect {
         how: CheckHow,
         /// What is checked.
         output: Content,
+        /// What a judge said for it: edge cases to run, answers to compare.
+        opinions: Vec<Opinion>,
     },
     /// Look whether an output passes the test of a choice.
     Weigh {

@@ -19,6 +19,8 @@ mod step;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Cost, Limit};
+use crate::control::Strategy;
+use crate::gate::Assurance;
 use crate::guard::{OutputTrace, loops};
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
 use crate::message::{Call, Content, Message, Payload, Stop, Usage};
@@ -29,12 +31,13 @@ use crate::quality::{CheckResult, Diagnosis};
 use crate::task::Submission;
 use crate::tool::{FileImage, Repeat, Touch};
 use crate::untrusted::suspicion::Family;
+use crate::verify::Opinion;
 
 pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
 pub use control::{Controlled, Remedied, Remedy};
 pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, RestoreOutcome, StopReason};
 pub use plan::{SubtaskFailure, WayOn};
-pub use step::{Heard, Purpose, StepFailure, StepTrouble};
+pub use step::{Heard, Judgement, Purpose, StepFailure, StepTrouble};
 
 /// Version of every phase contract below. Additive changes keep it.
 pub const CONTRACT: u16 = 1;
@@ -376,6 +379,17 @@ pub enum Event {
         /// What it found.
         result: CheckResult,
     },
+    /// A judge answered, for a check that needs one.
+    Judged {
+        /// Which verification.
+        round: u32,
+        /// Index in the task's checks.
+        index: u32,
+        /// Which of the answers it needs, from 1.
+        ask: u32,
+        /// What it said, read.
+        opinion: Box<Opinion>,
+    },
     /// Verifying is over.
     Verified {
         /// [`CONTRACT`]
@@ -384,6 +398,9 @@ pub enum Event {
         round: u32,
         /// What it came to.
         finding: Finding,
+        /// Gates, confidence, and who must agree.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assurance: Option<Box<Assurance>>,
     },
     /// The controller of repair spoke, after a verification that failed.
     Controlled(Box<Controlled>),
@@ -400,6 +417,9 @@ pub enum Event {
     RepairStarted {
         /// Counts from 1.
         round: u32,
+        /// How it goes about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        strategy: Option<Strategy>,
     },
     /// Repairing is over.
     Repaired {
@@ -505,4 +525,6 @@ pub enum Finding {
     SchemaFailed,
     /// A check failed or could not run: diagnosis first.
     ChecksFailed,
+    /// Everything holds, and still the run is too unsure to bother a person with it.
+    NotSure,
 }

@@ -12,6 +12,7 @@ use crate::provenance::Digest;
 use crate::quality::CheckOutcome;
 use crate::tool::FileImage;
 use crate::untrusted::suspicion::Family;
+use crate::verify::Measure;
 
 /// Something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +107,8 @@ pub enum What {
         index: usize,
         /// What it found.
         outcome: CheckOutcome,
+        /// What it measured, besides whether it holds.
+        measure: Option<Measure>,
         /// What it printed.
         log: Payload,
         /// How long it took.
@@ -255,6 +258,13 @@ pub enum Signal {
         binds: Digest,
         /// Why.
         reason: String,
+    },
+    /// Not like this, of exactly this output: it goes back to repair.
+    SendBack {
+        /// Hash of what was shown.
+        binds: Digest,
+        /// What shall be changed.
+        feedback: String,
     },
     /// Stop the clock.
     Pause,

@@ -36,6 +36,15 @@ impl Payload {
         Self::Inline(text.into())
     }
 
+    /// The text, where it is at hand.
+    #[must_use]
+    pub fn as_inline(&self) -> Option<&str> {
+        match self {
+            Self::Inline(text) => Some(text),
+            Self::Stored { .. } => None,
+        }
+    }
+
     /// Decides by length; a long text is also pushed to `blobs`, to be stored.
     #[must_use]
     pub fn keep(text: String, blobs: &mut Vec<Blob>) -> Self {

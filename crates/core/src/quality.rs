@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::defect::RootCause;
 use crate::message::Payload;
+use crate::verify::{Assertion, ClaimRules, EdgeCases, Measure, Rubric, Sampling};
 
 /// One acceptance check of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +16,7 @@ pub struct Check {
     pub how: CheckHow,
 }
 
-/// How a check is made. Either may be made again at any time.
+/// How a check is made. Any may be made again at any time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckHow {
@@ -27,6 +29,118 @@ pub enum CheckHow {
         /// After this long it is killed and the check could not run.
         timeout_ms: u64,
     },
+    /// This command runs tests, and what it prints or writes says which of them hold.
+    Tests(TestRun),
+    /// A plain statement about the output or a file.
+    Assert(Assertion),
+    /// A judge scores the output.
+    Rubric(Rubric),
+    /// A judge holds what the output claims against the evidence.
+    Claims(ClaimRules),
+    /// A judge looks for inputs that break the output; they are run.
+    EdgeCases(EdgeCases),
+    /// Other answers to the same task agree with the output.
+    Consistent(Sampling),
+}
+
+/// A command that runs tests. It passes when it exits with 0, at least one test ran,
+/// and none failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestRun {
+    /// Program and arguments; no shell in between. The output is its standard input.
+    pub argv: Vec<String>,
+    /// After this long it is killed and the check could not run.
+    pub timeout_ms: u64,
+    /// What kind of tests they are.
+    pub level: TestLevel,
+    /// A file of the workspace that holds its report; `None`: what it prints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
+}
+
+/// Kinds of tests, cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestLevel {
+    /// Of single parts.
+    Unit,
+    /// Of parts together.
+    Integration,
+    /// Of what somebody sees of the whole.
+    Behavioural,
+    /// Of what was mended before.
+    Regression,
+}
+
+impl TestLevel {
+    /// The words of task files.
+    pub const WORDS: [(&'static str, Self); 4] = [
+        ("unit", Self::Unit),
+        ("integration", Self::Integration),
+        ("behavioural", Self::Behavioural),
+        ("regression", Self::Regression),
+    ];
+}
+
+/// When a check is made: the cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Of the form of the output. If it fails nothing else is worth looking at.
+    Schema,
+    /// Of plain statements.
+    Assertion,
+    /// By a program.
+    Program(TestLevel),
+    /// By a judge.
+    Judge,
+    /// By other answers.
+    Answers,
+}
+
+impl CheckHow {
+    /// When it is made.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Schema(_) => Level::Schema,
+            Self::Assert(_) => Level::Assertion,
+            Self::Command { .. } => Level::Program(TestLevel::Unit),
+            Self::Tests(run) => Level::Program(run.level),
+            Self::Rubric(_) | Self::Claims(_) | Self::EdgeCases(_) => Level::Judge,
+            Self::Consistent(_) => Level::Answers,
+        }
+    }
+
+    /// Whether a model is asked for it.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.level() >= Level::Judge
+    }
+
+    /// The program it starts, if it starts one.
+    #[must_use]
+    pub fn program(&self) -> Option<&[String]> {
+        match self {
+            Self::Command { argv, .. } => Some(argv),
+            Self::Tests(run) => Some(&run.argv),
+            Self::EdgeCases(rules) => Some(&rules.argv),
+            Self::Schema(_) | Self::Assert(_) | Self::Rubric(_) | Self::Claims(_) | Self::Consistent(_) => {
+                None
+            }
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn program_mut(&mut self) -> Option<&mut [String]> {
+        match self {
+            Self::Command { argv, .. } => Some(argv),
+            Self::Tests(run) => Some(&mut run.argv),
+            Self::EdgeCases(rules) => Some(&mut rules.argv),
+            Self::Schema(_) | Self::Assert(_) | Self::Rubric(_) | Self::Claims(_) | Self::Consistent(_) => {
+                None
+            }
+        }
+    }
 }
 
 /// One thing that is wrong, as a machine found it.
@@ -148,6 +262,8 @@ pub enum CheckOutcome {
     Failed(Vec<Failure>),
     /// It could not be made: that is not a pass.
     CouldNotRun(String),
+    /// There was nothing to make it on; in words. Neither a pass nor a failure.
+    NotApplicable(String),
 }
 
 impl CheckOutcome {
@@ -156,7 +272,16 @@ impl CheckOutcome {
     pub fn is_pass(&self) -> bool {
         match self {
             Self::Passed => true,
-            Self::Failed(_) | Self::CouldNotRun(_) => false,
+            Self::Failed(_) | Self::CouldNotRun(_) | Self::NotApplicable(_) => false,
+        }
+    }
+
+    /// It speaks against the output, or should have spoken and could not.
+    #[must_use]
+    pub fn is_bad(&self) -> bool {
+        match self {
+            Self::Failed(_) | Self::CouldNotRun(_) => true,
+            Self::Passed | Self::NotApplicable(_) => false,
         }
     }
 }
@@ -172,6 +297,9 @@ pub struct CheckResult {
     pub log: Payload,
     /// How long it took.
     pub duration_ms: u64,
+    /// What it measured, besides whether it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<Measure>,
 }
 
 /// How bad a defect is, least first.
@@ -209,6 +337,8 @@ pub enum DiagnosedBy {
     Critic,
     /// The failures themselves: the critic was skipped or gave no usable answer.
     Verifier,
+    /// A person who was asked about the output.
+    Person,
 }
 
 /// What is wrong with an output and how to mend it.
@@ -220,4 +350,7 @@ pub struct Diagnosis {
     pub defects: Vec<Defect>,
     /// Who says so.
     pub by: DiagnosedBy,
+    /// Why it is wrong, where rules can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<RootCause>,
 }

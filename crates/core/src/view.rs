@@ -3,23 +3,28 @@
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
 mod control;
+mod outcome;
 mod planned;
 mod provenance;
+mod repairs;
 mod trouble;
+mod verified;
 
 use std::fmt::Write as _;
 
 use crate::budget::{Gauge, Limit, amount};
-use crate::event::{Confinement, Ending, Event, Finding, Outcome, Purpose, Refusal, RestoreOutcome, Verdict};
+use crate::event::{Confinement, Ending, Event, Outcome, Purpose, Refusal, RestoreOutcome, Verdict};
 use crate::guard::loops;
 use crate::id::{ActionId, RunId, SubtaskId, WorkerId};
 use crate::policy::Concern;
-use crate::quality::CheckOutcome;
 use crate::untrusted::suspicion::Family;
 
 pub use control::{quality_curve, quality_series};
+pub use outcome::outcome;
 pub(crate) use planned::subtask_failure;
 pub use provenance::{ApprovalRef, CallRef, CheckRef, EvidenceRef, PROVENANCE, Provenance, StepRef};
+pub use repairs::repair_rates;
+pub use verified::{assured, measured};
 
 fn claimed(epoch: u64, worker: &WorkerId, programs: Option<Confinement>) -> String {
     let programs = match programs {
@@ -72,6 +77,7 @@ pub fn line(event: &Event) -> String {
         Event::ApprovalSettled { subject, verdict, .. } => match verdict {
             Verdict::Approved { by } => format!("{subject}: approved by {by}"),
             Verdict::Denied { by, reason } => format!("{subject}: denied by {by}: {reason}"),
+            Verdict::SentBack { by, feedback } => format!("{subject}: {by} asks for changes: {feedback}"),
             Verdict::Expired => format!("{subject}: nobody answered in time"),
         },
         Event::CallStarted { action, tool, attempt, image, .. } => {
@@ -93,19 +99,16 @@ pub fn line(event: &Event) -> String {
         | Event::SubtaskDropped { .. }
         | Event::Replanned { .. } => planned::line(event),
         Event::Acted { .. } => "acted: verification begins".into(),
-        Event::Checked { result, .. } => match &result.outcome {
-            CheckOutcome::Passed => format!("check {}: passed", result.name),
-            CheckOutcome::Failed(failures) => format!("check {}: failed ({})", result.name, failures.len()),
-            CheckOutcome::CouldNotRun(why) => format!("check {}: could not run: {why}", result.name),
-        },
-        Event::Verified { finding, round, .. } => match finding {
-            Finding::Passed => format!("verified, round {round}: everything passed"),
-            Finding::NothingToCheck => "verified: nothing to check".into(),
-            Finding::SchemaFailed => format!("verified, round {round}: does not fit its schema"),
-            Finding::ChecksFailed => format!("verified, round {round}: checks failed"),
-        },
-        Event::Diagnosed { diagnosis, .. } => format!("diagnosed: {}", first_line(&diagnosis.summary)),
-        Event::RepairStarted { round } => format!("repair {round} begins"),
+        Event::Checked { .. } | Event::Judged { .. } | Event::Verified { .. } => verified::line(event),
+        Event::Diagnosed { diagnosis, .. } => {
+            let cause =
+                diagnosis.cause.as_ref().map_or(String::new(), |found| format!(" ({})", found.cause.words()));
+            format!("diagnosed: {}{cause}", first_line(&diagnosis.summary))
+        }
+        Event::RepairStarted { round, strategy } => {
+            let how = strategy.map_or(String::new(), |strategy| format!(", {}", strategy.words()));
+            format!("repair {round} begins{how}")
+        }
         Event::Repaired { round, .. } => format!("repair {round} done"),
         Event::LimitNear { limit, of, used, allowed } => near_line(limit, of.as_ref(), (*used, *allowed)),
         Event::Stopping { .. } => "stopping".into(),
@@ -130,6 +133,7 @@ fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {
         Purpose::Act(id) => format!("step {step}: asks the model ({id}){last}"),
         Purpose::Critique(_) => format!("step {step}: asks the critic"),
         Purpose::Plan(_) => format!("step {step}: asks for a plan{last}"),
+        Purpose::Judge(_) => format!("step {step}: asks the judge"),
     }
 }
 

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use super::Manifest;
 use crate::budget::{Gauge, Limit, Limits};
-use crate::quality::CheckHow;
 use crate::task::problem::Problems;
 use crate::task::{self, BadTask, Sandbox, Task};
 use crate::view::gauge_line;
@@ -141,7 +140,7 @@ pub fn beyond(task: &Task, manifest: &Manifest) -> Vec<(String, String)> {
         let what = format!("the task reads {path:?}, and the agent {name} may not");
         ("evidence".to_owned(), what)
     });
-    let has_commands = task.checks.iter().any(|check| matches!(check.how, CheckHow::Command { .. }));
+    let has_commands = task.checks.iter().any(|check| check.how.program().is_some());
     let programs = (has_commands && !held.file_read.is_whole()).then(|| {
         let what = "a check that is a program reads every file of the workspace, and so does what the agent \
              wrote for it; its `file_read` does not grant that";

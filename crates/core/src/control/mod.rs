@@ -22,6 +22,7 @@ mod noise;
 mod pid;
 mod ppm;
 mod quality;
+mod rates;
 mod settings;
 mod stability;
 #[cfg(test)]
@@ -36,5 +37,6 @@ pub use noise::floor;
 pub use pid::{Band, Memory};
 pub use ppm::Ppm;
 pub use quality::{Quality, measured};
+pub use rates::{PROMISING, Rate, Rates};
 pub use settings::{Obedience, Settings, Strategy};
 pub use stability::Instability;

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Ppm;
+use crate::gate::Gate;
 use crate::quality::{CheckOutcome, CheckResult};
+use crate::verify::{Measure, RubricScores};
 
 /// Most single failures of one check that count: more say nothing new.
 const FAILURES_MAX: u64 = 64;
@@ -55,14 +57,17 @@ impl Quality {
 
 /// The quality that checks speak of, out of so many that the task has.
 ///
-/// A check that passed is worth 1, one that could not be made or was not reached 0.
-/// How much of a failed one holds nobody knows; with `n` single failures it is worth
-/// `1/(1+n)`, so that mending some of them shows, and is worth a gentler next round.
+/// A check that passed is worth 1, one that could not be made or was not reached 0. A
+/// failed one that counted its tests is worth the share that holds; otherwise nobody
+/// knows how much of it does, and with `n` single failures it is worth `1/(1+n)`, so that
+/// mending some of them shows, and is worth a gentler next round. What a rubric says of
+/// the four qualities counts where it is lower.
 #[must_use]
 pub fn measured(results: &[CheckResult], checks: usize) -> Quality {
     let worth = |result: &CheckResult| match &result.outcome {
-        CheckOutcome::Passed => Ppm::ONE,
+        CheckOutcome::Passed | CheckOutcome::NotApplicable(_) => Ppm::ONE,
         CheckOutcome::CouldNotRun(_) => Ppm::ZERO,
+        CheckOutcome::Failed(_) if let Some(share) = share_of_tests(result) => share,
         CheckOutcome::Failed(failures) => {
             let count = u64::try_from(failures.len()).unwrap_or(FAILURES_MAX).clamp(1, FAILURES_MAX);
             Ppm::share(1, count.saturating_add(1))
@@ -70,5 +75,30 @@ pub fn measured(results: &[CheckResult], checks: usize) -> Quality {
     };
     let sum: i64 = results.iter().map(|result| worth(result).0).sum();
     let whole = i64::try_from(checks.max(results.len())).unwrap_or(i64::MAX).max(1);
-    Quality { correct: Some(Ppm(sum / whole)), ..Quality::default() }
+    let mut quality = Quality { correct: Some(Ppm(sum / whole)), ..Quality::default() };
+    for scores in results.iter().filter_map(scores_of_a_rubric) {
+        let lower = |known: Option<Ppm>, gate: Gate| known.into_iter().chain(scores.of(gate)).min();
+        quality = Quality {
+            correct: lower(quality.correct, Gate::Correct),
+            complete: lower(quality.complete, Gate::Complete),
+            coherent: lower(quality.coherent, Gate::Coherent),
+            safe: lower(quality.safe, Gate::Safe),
+        };
+    }
+    quality
+}
+
+/// The share of single tests that hold, where a failed check counted them.
+fn share_of_tests(result: &CheckResult) -> Option<Ppm> {
+    match result.measure.as_ref()? {
+        Measure::Tests(counts) if counts.failed > 0 => Some(Ppm::share(counts.passed, counts.ran())),
+        Measure::Tests(_) | Measure::Rubric(_) | Measure::Claims(_) | Measure::Agreement(_) => None,
+    }
+}
+
+fn scores_of_a_rubric(result: &CheckResult) -> Option<&RubricScores> {
+    match result.measure.as_ref()? {
+        Measure::Rubric(scores) => Some(scores),
+        Measure::Tests(_) | Measure::Claims(_) | Measure::Agreement(_) => None,
+    }
 }

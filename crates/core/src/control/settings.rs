@@ -93,6 +93,8 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// Every strategy, gentlest and cheapest first.
+    pub const ALL: [Self; 3] = [Self::MinimalEdit, Self::SectionRewrite, Self::FullRegeneration];
     /// Below this, a minimal edit.
     pub const EDIT_BELOW: Ppm = Ppm(400_000);
     /// Below this, a section is rewritten.

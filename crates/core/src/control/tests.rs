@@ -192,7 +192,7 @@ fn the_worst_quality_is_the_error_and_what_nobody_measured_is_left_out() {
 }
 
 fn result(outcome: CheckOutcome) -> CheckResult {
-    CheckResult { name: "check".into(), outcome, log: Payload::inline(""), duration_ms: 1 }
+    CheckResult { name: "check".into(), outcome, log: Payload::inline(""), duration_ms: 1, measure: None }
 }
 
 fn failed(count: usize) -> CheckResult {

@@ -11,7 +11,7 @@ mod cause;
 mod trace;
 
 pub use cause::{
-    Breach, Cause, Claim, Confidence, Diagnosis, Evidence, RepairTry, Retrieval, Rule, SENTENCES_MAX, Source,
-    Standing, ToolTrouble, root_cause,
+    Breach, Cause, Claim, Evidence, RepairTry, Retrieval, RootCause, Rule, SENTENCES_MAX, Source, Standing,
+    ToolTrouble, Trust, root_cause,
 };
 pub use trace::{FRAMES_MAX, Language, TRACES_MAX, Trace, at_line, traces};

@@ -75,6 +75,13 @@ pub enum Verdict {
         /// Why.
         reason: String,
     },
+    /// Not like this: it goes back to repair with these words. Only for outputs.
+    SentBack {
+        /// Who.
+        by: String,
+        /// What shall be changed.
+        feedback: String,
+    },
     /// Nobody answered in time.
     Expired,
 }

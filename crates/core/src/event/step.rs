@@ -31,6 +31,19 @@ pub enum Purpose {
     /// A plan, or what shall stand in the place of a sub-task that failed. Counts
     /// from 1.
     Plan(u32),
+    /// A judgement within a verification.
+    Judge(Judgement),
+}
+
+/// One answer that a verification needs of a judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Which verification.
+    pub round: u32,
+    /// Index in the task's checks.
+    pub index: u32,
+    /// Which of the answers the check needs, from 1.
+    pub ask: u32,
 }
 
 /// Why a step has no answer.

@@ -208,6 +208,7 @@ impl Ledger {
             Event::Submitted(_)
             | Event::Claimed { .. }
             | Event::Planned { .. }
+            | Event::Judged { .. }
             | Event::Decomposed { .. }
             | Event::Retrieved { .. }
             | Event::SubtaskStarted { .. }

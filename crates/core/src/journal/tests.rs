@@ -94,6 +94,10 @@ fn submitted() -> Event {
         price,
         fingerprint,
         learned: None,
+        calibration: None,
+        novel: false,
+        rates: Default::default(),
+        critic_price: None,
         parent: None,
     }))
 }

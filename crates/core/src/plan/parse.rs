@@ -96,7 +96,7 @@ pub(crate) fn nodes(field: &Field<'_>, depth_max: usize) -> Option<Plan> {
 /// The id of a node that is not one of Bowline's own.
 pub(super) fn own_id(field: &Field<'_>) -> Option<SubtaskId> {
     let id = subtask_id(field)?;
-    if ["repair-", "critique-", "plan-"].iter().any(|ours| id.as_str().starts_with(ours))
+    if ["repair-", "critique-", "plan-", "judge-"].iter().any(|ours| id.as_str().starts_with(ours))
         || id.as_str() == "critique"
     {
         field.wrong(format!("{id} is a name Bowline uses itself"), "give the sub-task another id");

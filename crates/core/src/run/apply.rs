@@ -2,20 +2,19 @@
 //! live and in recovery alike. It decides nothing and refuses nothing.
 
 use super::state::{
-    Approval, ApprovalState, Batch, BatchCall, CallState, Critique, OpenStep, Phase, RollingBack, Run,
-    Summary, Thread, ThreadState, Verification, Warned,
+    Approval, ApprovalState, Batch, BatchCall, CallState, OpenStep, Phase, RollingBack, Run, Summary, Thread,
+    ThreadState, Verification, Warned,
 };
-use super::{aside, call, critiquing, planning, prompt, thread};
+use super::{aside, call, critiquing, judging, planning, prompt, thread};
 use crate::budget::{Cost, Limit};
 use crate::event::{
-    Ask, CallTrouble, Doubt, Ending, Event, Finding, Known, Outcome, Purpose, Refusal, Settlement,
-    StepTrouble, Subject, SubtaskOutput, Verdict,
+    Ask, CallTrouble, Doubt, Ending, Event, Known, Outcome, Purpose, Refusal, Settlement, StepTrouble,
+    Subject, SubtaskOutput, Verdict,
 };
 use crate::guard::loops;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::{Call, Content, Message, Payload, Stop};
-use crate::quality::CheckResult;
-use crate::tool::FileImage;
+use crate::tool::{Class, Consent, FileImage};
 use crate::untrusted::Mark;
 use crate::untrusted::suspicion::Family;
 
@@ -81,14 +80,11 @@ impl Run {
             Event::CallInDoubt { action, why, ask } => self.call_in_doubt(*action, *why, *ask),
             Event::CallSettled { action, settlement, .. } => self.call_settled(*action, settlement),
             Event::Acted { outputs, .. } => self.acted(outputs),
-            Event::Checked { result, .. } => self.checked(result),
-            Event::Verified { finding, round, .. } => self.verified(*finding, *round),
-            Event::Diagnosed { diagnosis, .. } => {
-                self.note_round(diagnosis);
-                self.diagnosis = Some(diagnosis.clone());
-                self.leave_critique();
-            }
-            Event::RepairStarted { .. } => self.repair_started(),
+            Event::Checked { .. }
+            | Event::Judged { .. }
+            | Event::Verified { .. }
+            | Event::Diagnosed { .. } => self.quality_known(event),
+            Event::RepairStarted { strategy, .. } => self.repair_started(*strategy),
             Event::Repaired { round, output, .. } => self.repaired(*round, output),
             Event::LimitNear { limit, of, allowed, .. } => self.warn(limit, of.as_ref(), *allowed),
             Event::Stopping { why } => self.stopping = Some(why.clone()),
@@ -128,6 +124,7 @@ impl Run {
             Purpose::Act(id) => Some(id.clone()),
             Purpose::Critique(round) => critiquing::thread_id(self, *round),
             Purpose::Plan(_) => planning::thread_id(self),
+            Purpose::Judge(judgement) => judging::thread_id(self, *judgement),
         };
         let told = self.warnings();
         if let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) {
@@ -213,6 +210,7 @@ impl Run {
         };
         if *attempt == 1 {
             self.count_call(tool);
+            self.unasked |= self.is_unasked(tool, *action);
             image.iter().for_each(|image| self.images.push((*action, FileImage::clone(image))));
         }
         self.book(Cost { tokens: 0, micros: *micros });
@@ -223,6 +221,16 @@ impl Run {
         let (tool, key, attempt, image) = (tool.clone(), *key, *attempt, image.clone());
         let running = CallState::Running { tool, key, attempt, image, reserved: *reserved };
         self.set_call(Subject::Action(*action), running);
+    }
+
+    /// It cannot be undone, and neither a person nor the task said that it may be done.
+    fn is_unasked(&self, tool: &ToolName, action: ActionId) -> bool {
+        let is_final = self.tool(tool.as_str()).is_some_and(|spec| spec.class() == Class::Irreversible);
+        let approval = self.approvals.get(&Subject::Action(action)).map(|approval| &approval.state);
+        let is_agreed = matches!(approval, Some(ApprovalState::Settled(Verdict::Approved { .. })));
+        let choice = self.task.tools.iter().find(|choice| choice.name == tool.as_str());
+        let is_waived = choice.is_some_and(|choice| choice.consent == Some(Consent::NotNeeded));
+        is_final && !is_agreed && !is_waived
     }
 
     /// Releases what a call that is out had set aside for a model, and books what it used.
@@ -282,7 +290,7 @@ impl Run {
         }
         match verdict {
             Verdict::Approved { .. } => self.set_call(subject, CallState::Waiting),
-            Verdict::Denied { .. } | Verdict::Expired => {}
+            Verdict::Denied { .. } | Verdict::SentBack { .. } | Verdict::Expired => {}
         }
     }
 
@@ -419,42 +427,11 @@ impl Run {
     fn verify(&mut self, output: Content) {
         self.output = Some(output);
         self.verifications += 1;
-        self.phase = Phase::Verifying(Verification { round: self.verifications, results: Vec::new() });
-    }
-
-    fn checked(&mut self, result: &CheckResult) {
-        if let Phase::Verifying(verification) = &mut self.phase {
-            verification.results.push(result.clone());
-        }
-    }
-
-    fn verified(&mut self, finding: Finding, round: u32) {
-        if let Phase::Verifying(verification) = &self.phase {
-            self.failures = verification.results.clone();
-        }
-        self.diagnosis = None;
-        let repair = self.spend.repairs + 1;
-        self.phase = match finding {
-            Finding::Passed | Finding::NothingToCheck => Phase::Committing,
-            Finding::SchemaFailed => Phase::Repairing { round: repair },
-            Finding::ChecksFailed => Phase::Critiquing(Critique { round }),
-        };
-        self.checked = finding == Finding::Passed;
-    }
-
-    fn leave_critique(&mut self) {
-        let Phase::Critiquing(critique) = self.phase else { return };
-        self.phase = Phase::Repairing { round: self.spend.repairs + 1 };
-        let id = critiquing::thread_id(self, critique.round);
-        let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) else { return };
-        let text = match &thread.state {
-            ThreadState::Answered(text) | ThreadState::Done(text) => text.clone(),
-            ThreadState::Ready
-            | ThreadState::Thinking(_)
-            | ThreadState::BackingOff { .. }
-            | ThreadState::Calling(_) => Payload::inline(""),
-        };
-        thread.state = ThreadState::Done(text);
+        self.phase = Phase::Verifying(Verification {
+            round: self.verifications,
+            results: Vec::new(),
+            opinions: Vec::new(),
+        });
     }
 
     fn resumed(&mut self, raised: &[crate::event::Raise]) {

@@ -105,7 +105,7 @@ pub(super) fn ask(draft: &mut Draft, subject: Subject, binds: Digest, why: Vec<C
 pub(super) fn answer(draft: &mut Draft, subject: Subject, verdict: Verdict) {
     let Some(binds) = draft.run.approvals.get(&subject).map(|approval| approval.binds) else { return };
     let refusal = match &verdict {
-        Verdict::Approved { .. } => None,
+        Verdict::Approved { .. } | Verdict::SentBack { .. } => None,
         Verdict::Denied { by, reason } => Some(format!("{by} did not allow this: {reason}")),
         Verdict::Expired => Some(prompt::NOBODY_ANSWERED.into()),
     };

@@ -10,6 +10,7 @@ use crate::effect::Effect;
 use crate::event::{CONTRACT, Ending, Event, FailReason, StopReason, Subject, Verdict};
 use crate::message::Payload;
 use crate::provenance::Digest;
+use crate::quality::{Defect, DiagnosedBy, Diagnosis, Severity};
 use crate::task::Review;
 
 pub(super) fn proceed(draft: &mut Draft) -> bool {
@@ -26,6 +27,11 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
         Some(ApprovalState::Open | ApprovalState::Settled(Verdict::Approved { .. })) => return false,
         Some(ApprovalState::Settled(Verdict::Denied { by, reason })) => {
             FailReason::OutputDenied { by: by.clone(), reason: reason.clone() }
+        }
+        Some(ApprovalState::Settled(Verdict::SentBack { by, feedback })) => {
+            let diagnosis = asked_for(by, feedback);
+            draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
+            return true;
         }
         Some(ApprovalState::Settled(Verdict::Expired)) => FailReason::ApprovalExpired,
     };
@@ -53,6 +59,13 @@ pub(super) fn stored(draft: &mut Draft, provenance: Digest, seq: u64) -> Result<
     Ok(())
 }
 
+/// What a person asks for, as a diagnosis.
+fn asked_for(by: &str, feedback: &str) -> Diagnosis {
+    let defect = Defect { what: feedback.into(), place: None, hint: None, severity: Severity::Major };
+    let summary = format!("{by} asks for changes");
+    Diagnosis { summary, defects: vec![defect], by: DiagnosedBy::Person, cause: None }
+}
+
 /// The hash an approval of this output is bound to.
 fn binds(output: &[Payload]) -> Digest {
     match output {
@@ -67,6 +80,10 @@ fn binds(output: &[Payload]) -> Digest {
 fn needs_review(run: &Run) -> bool {
     match run.task.review {
         Review::Always => true,
+        Review::WhenUnsure => match &run.assurance {
+            Some(assurance) => !assurance.triggers.is_empty(),
+            None => !run.checked,
+        },
         Review::WhenUnchecked => !run.checked,
         Review::Never => false,
     }
@@ -78,7 +95,10 @@ fn is_agreed(run: &Run) -> bool {
             // The output may have been repaired since: other bytes need another yes.
             approval.binds == binds(run.output.as_deref().unwrap_or_default())
         }
-        ApprovalState::Open | ApprovalState::Settled(Verdict::Denied { .. } | Verdict::Expired) => false,
+        ApprovalState::Open
+        | ApprovalState::Settled(Verdict::Denied { .. } | Verdict::SentBack { .. } | Verdict::Expired) => {
+            false
+        }
     });
     !needs_review(run) || approved
 }

@@ -8,14 +8,16 @@ use super::decide::Draft;
 use super::ending;
 use super::state::Run;
 use crate::budget::{Cost, UNLIMITED, UNLIMITED_COUNT};
-use crate::control::{Decision, Obedience, Ppm, Reading, RoundCost, judge, measured, price_of, unit_price};
+use crate::control::{
+    Decision, Obedience, Ppm, Reading, RoundCost, Strategy, judge, measured, price_of, unit_price,
+};
 use crate::event::{Controlled, Event, Finding, HaltReason, StopReason};
 
 /// A verification is over: the controller speaks, unless everything passed.
 pub(super) fn speak(draft: &mut Draft, finding: Finding, round: u32) {
     match finding {
         Finding::Passed | Finding::NothingToCheck => return,
-        Finding::SchemaFailed | Finding::ChecksFailed => {}
+        Finding::SchemaFailed | Finding::ChecksFailed | Finding::NotSure => {}
     }
     let run = &draft.run;
     let settings = run.task.control.believing(run.mending.learned);
@@ -82,11 +84,14 @@ impl Run {
     }
 
     /// A repair begins.
-    pub(super) fn repair_started(&mut self) {
+    pub(super) fn repair_started(&mut self, strategy: Option<Strategy>) {
         self.spend.repairs += 1;
         let intensity = self.mending.intensity.unwrap_or(Ppm::ONE);
         let units = price_of(1, intensity, self.task.control.slope);
         self.mending.units = self.mending.units.plus(units);
-        self.mending.strategy = self.mending.next_strategy();
+        self.mending.strategy = strategy.or_else(|| self.mending.next_strategy());
+        if let (Some(strategy), Some(defect)) = (self.mending.strategy, self.mending.defects.last()) {
+            self.mending.tried.entry(*defect).or_default().insert(strategy);
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::decide::Draft;
 use super::state::{Phase, Run, ThreadState};
-use super::{ending, prompt, remedying, repairing, thread, watch};
+use super::{causing, ending, prompt, remedying, repairing, thread, watch};
 use crate::event::{CONTRACT, Event};
 use crate::id::SubtaskId;
 use crate::input::Reply;
@@ -49,6 +49,7 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 /// A diagnosis was made; says so when it sounds like an earlier one of an output
 /// like the earlier one, and tries something against it.
 pub(super) fn diagnosed(draft: &mut Draft, diagnosis: Diagnosis) {
+    let diagnosis = Diagnosis { cause: causing::of(&draft.run), ..diagnosis };
     let back = watch::repeats(&draft.run, &diagnosis);
     draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
     if let Some(back) = back {
@@ -114,7 +115,7 @@ fn read(text: &str) -> Option<Diagnosis> {
         hint: defect.hint,
         severity: defect.severity.unwrap_or(Severity::Major),
     });
-    Some(Diagnosis { summary: raw.summary, defects: defects.collect(), by: DiagnosedBy::Critic })
+    Some(Diagnosis { summary: raw.summary, defects: defects.collect(), by: DiagnosedBy::Critic, cause: None })
 }
 
 /// The diagnosis that needs no critic.
@@ -122,7 +123,7 @@ pub(super) fn from_failures(results: &[CheckResult]) -> Diagnosis {
     let mut defects = Vec::new();
     for result in results {
         match &result.outcome {
-            CheckOutcome::Passed => {}
+            CheckOutcome::Passed | CheckOutcome::NotApplicable(_) => {}
             CheckOutcome::Failed(failures) => defects.extend(failures.iter().map(|failure| Defect {
                 what: format!("{}: {}", failure.name, failure.message),
                 place: failure.place.clone(),
@@ -138,7 +139,12 @@ pub(super) fn from_failures(results: &[CheckResult]) -> Diagnosis {
         }
     }
     defects.truncate(DEFECTS_MAX);
-    let failed = results.iter().filter(|result| !result.outcome.is_pass());
+    let failed = results.iter().filter(|result| result.outcome.is_bad());
     let names: Vec<&str> = failed.map(|result| result.name.as_str()).collect();
-    Diagnosis { summary: format!("failed: {}", names.join(", ")), defects, by: DiagnosedBy::Verifier }
+    let summary = if names.is_empty() {
+        "every check passed, and the run is still not sure enough of the output".to_owned()
+    } else {
+        format!("failed: {}", names.join(", "))
+    };
+    Diagnosis { summary, defects, by: DiagnosedBy::Verifier, cause: None }
 }

@@ -105,8 +105,9 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
         What::CallPrepared { action, image } => call::prepared(draft, *action, image),
         What::CallReturned { action, attempt, result } => attempt::returned(draft, *action, *attempt, result),
         What::Probed { action, found } => call::probed(draft, *action, found),
-        What::CheckReturned { round, index, outcome, log, duration_ms } => {
-            verifying::check_returned(draft, (*round, *index), outcome, (log, *duration_ms))
+        What::CheckReturned { round, index, outcome, measure, log, duration_ms } => {
+            let found = (outcome, measure.as_ref());
+            verifying::check_returned(draft, (*round, *index), found, (log, *duration_ms))
         }
         What::Weighed { serial, holds } => acting::weighed(draft, *serial, *holds),
         What::Restored { action, outcome } => rolling_back::restored(draft, *action, outcome),

@@ -37,7 +37,7 @@ pub(super) fn stop_when_quiet(draft: &mut Draft) -> bool {
             if undo {
                 draft.push(Event::RollbackStarted { why });
             } else {
-                let ending = Ending::Failed { why, partial: draft.run.output.clone() };
+                let ending = Ending::Failed { why, partial: draft.run.delivered() };
                 draft.push(Event::Ended { contract: CONTRACT, ending });
             }
         }

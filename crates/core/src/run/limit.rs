@@ -5,8 +5,8 @@
 //! kind, so the smaller one always decides.
 
 use super::decide::Draft;
-use super::ending;
 use super::state::{Phase, Run};
+use super::{ending, thread};
 use crate::budget::{Allowance, Cost, Gauge, Limit, Share, UNLIMITED};
 use crate::event::{Event, Exhausted, HaltReason, StopReason};
 use crate::id::{Millis, RunId, ToolName};
@@ -92,7 +92,8 @@ impl Row {
 /// What a model call on a conversation of so many bytes must set aside.
 pub(super) fn reservation(run: &Run, bytes: u64, output_tokens: u64) -> Cost {
     let input = bytes / BYTES_A_TOKEN + TOKENS_A_REQUEST;
-    Cost { tokens: input.saturating_add(output_tokens), micros: run.price.at_most(input, output_tokens) }
+    let price = if thread::asks_a_critic(run) { run.critic_price } else { run.price };
+    Cost { tokens: input.saturating_add(output_tokens), micros: price.at_most(input, output_tokens) }
 }
 
 /// Whether a step with this need may be started.

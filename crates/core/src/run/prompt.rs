@@ -3,6 +3,7 @@
 //! Openings are journalled with the event that starts a conversation, so a
 //! later build that words them otherwise changes no run that exists.
 
+mod judge;
 mod plan;
 
 use serde_json::{Value, json};
@@ -51,6 +52,7 @@ const FULL_REGENERATION: &str = "Do not patch what was delivered: it is too far 
 const VARIED: &str = "Repairs of one piece of work keep giving the same result with the same defects. Set aside how \
     it was done before; start from what is wrong, which comes first here. This is variation";
 
+pub(super) use judge::{judge, not_an_opinion};
 pub(super) use plan::{not_a_plan, planner};
 
 const BLANK: &str = "\n\n";
@@ -186,7 +188,7 @@ pub(super) fn repair(run: &Run, id: &SubtaskId) -> Vec<Message> {
             body.evidence();
         }
     }
-    if let Some(strategy) = run.mending.next_strategy() {
+    if let Some(strategy) = run.mending.strategy.or_else(|| run.mending.next_strategy()) {
         body.words("\n\n");
         body.words(manner(strategy));
     }
@@ -267,6 +269,9 @@ impl<'r> Briefing<'r> {
                 }
                 CheckOutcome::CouldNotRun(why) => {
                     self.words(&format!("\n- {}: could not run: {why}", result.name));
+                }
+                CheckOutcome::NotApplicable(why) => {
+                    self.words(&format!("\n- {}: not applicable: {why}", result.name));
                 }
             }
         }

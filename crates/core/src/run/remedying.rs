@@ -80,6 +80,7 @@ impl Run {
             let gone = defects.remove(0);
             if !defects.contains(&gone) {
                 self.mending.remedies.remove(&gone);
+                self.mending.tried.remove(&gone);
             }
         }
         self.mending.defects.push(self.verifications);

@@ -6,7 +6,7 @@
 use super::acting;
 use super::decide::Draft;
 use super::state::{Phase, Run};
-use super::{critiquing, ending, prompt, thread};
+use super::{causing, critiquing, ending, prompt, thread};
 use crate::event::{CONTRACT, Event, FailReason, StopReason};
 use crate::id::SubtaskId;
 
@@ -40,7 +40,8 @@ fn start(draft: &mut Draft, round: u32, id: SubtaskId) -> bool {
             return true;
         }
     }
-    draft.push(Event::RepairStarted { round });
+    let strategy = causing::strategy(&draft.run);
+    draft.push(Event::RepairStarted { round, strategy });
     let opening = prompt::repair(&draft.run, &id);
     draft.push(Event::SubtaskStarted { subtask: id, opening });
     true

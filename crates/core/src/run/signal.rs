@@ -20,6 +20,7 @@ pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(
         }
         Signal::Approve { .. }
         | Signal::Deny { .. }
+        | Signal::SendBack { .. }
         | Signal::Pause
         | Signal::Cancel
         | Signal::Settle { .. }
@@ -32,6 +33,10 @@ pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(
         }
         Signal::Deny { subject, binds, reason } => {
             verdict(draft, *subject, *binds, Verdict::Denied { by: by.into(), reason: reason.clone() })
+        }
+        Signal::SendBack { binds, feedback } => {
+            let answer = Verdict::SentBack { by: by.into(), feedback: feedback.clone() };
+            verdict(draft, Subject::Output, *binds, answer)
         }
         Signal::Pause if draft.run.paused => Some("the run is paused already"),
         Signal::Pause => {

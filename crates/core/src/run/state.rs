@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::{acting, call, falling_back, limit};
 use crate::append_list::AppendList;
 use crate::budget::{Cost, Gauge, Limit, Limits, Price, Spend};
+use crate::control::Ppm;
 use crate::event::{Ask, Doubt, Ending, Event, Evidence, FailReason, StopReason, Subject, Verdict};
+use crate::gate::Assurance;
 use crate::guard::Sketch;
 use crate::guard::loops::Rounds;
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
@@ -22,12 +24,13 @@ use crate::provenance::Digest;
 use crate::quality::{CheckResult, Diagnosis};
 use crate::task::Task;
 use crate::tool::{FileImage, ToolSpec};
+use crate::verify::Opinion;
 
 pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
 pub use mending::Mending;
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
-pub const STATE: u32 = 4;
+pub const STATE: u32 = 5;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +47,8 @@ pub struct Run {
     pub tools_sha256: Digest,
     /// What the model costs.
     pub price: Price,
+    /// What the model costs that judges and diagnoses.
+    pub critic_price: Price,
     /// Chance for this run.
     pub seed: Box<str>,
     /// Bounds, with what was raised.
@@ -100,6 +105,12 @@ pub struct Run {
     pub diagnosis: Option<Diagnosis>,
     /// Whether the last verification had anything to check.
     pub checked: bool,
+    /// What the last verification makes one sure of.
+    pub assurance: Option<Box<Assurance>>,
+    /// The best output so far, where it is not the last one.
+    pub best: Option<Box<Best>>,
+    /// A call was made that cannot be undone, and neither a person nor the task agreed.
+    pub unasked: bool,
     /// Questions to people, and their answers.
     #[serde(with = "as_pairs")]
     pub approvals: BTreeMap<Subject, Approval>,
@@ -210,6 +221,19 @@ pub struct Verification {
     pub round: u32,
     /// Results so far, in the order of the task's checks.
     pub results: Vec<CheckResult>,
+    /// What judges said for the check that is made now.
+    pub opinions: Vec<Opinion>,
+}
+
+/// An output that was verified, and how good it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Best {
+    /// The verification.
+    pub round: u32,
+    /// What it found, from 0 to 1.
+    pub quality: Ppm,
+    /// The output.
+    pub output: Content,
 }
 
 /// A critique under way.
@@ -300,6 +324,7 @@ impl Run {
             tools: submission.tools.clone().into(),
             tools_sha256: Digest::of(&tools_json),
             price: submission.price,
+            critic_price: submission.critic_price.unwrap_or(submission.price),
             seed: submission.seed.as_str().into(),
             spend: Spend::default(),
             reserved: Cost::default(),
@@ -327,15 +352,23 @@ impl Run {
             failures: Vec::new(),
             diagnosis: None,
             checked: false,
+            assurance: None,
+            best: None,
+            unasked: false,
             approvals: BTreeMap::new(),
             denied: BTreeSet::new(),
             images: AppendList::default(),
             sketch: None,
             rounds: Arc::default(),
-            mending: Mending { learned: submission.learned, ..Mending::default() },
+            mending: Mending::learned(submission),
             halted_in: None,
             unable: None,
         })
+    }
+
+    /// The best there is: the output that was found best, or one nobody has looked at.
+    pub(super) fn delivered(&self) -> Option<Content> {
+        self.best.as_ref().map(|best| best.output.clone()).or_else(|| self.output.clone())
     }
 
     /// How it ended, if it did.

@@ -7,7 +7,8 @@
 use super::decide::{Draft, Refused};
 use super::state::{OpenStep, Phase, Run, Thread, ThreadState};
 use super::step::{self, Next};
-use super::{backoff, call, critiquing, ending, falling_back, limit, planning, prompt, watch};
+use super::{backoff, call, critiquing, ending, falling_back, judging, limit, planning, prompt, watch};
+use crate::control::Ppm;
 use crate::effect::Effect;
 use crate::event::{Event, HaltReason, Purpose, StepFailure, StepTrouble, StopReason, SubtaskFailure};
 use crate::id::{Millis, SubtaskId};
@@ -15,9 +16,13 @@ use crate::input::Reply;
 use crate::message::{Payload, Stop};
 use crate::plan;
 use crate::provenance::Digest;
+use crate::quality::CheckHow;
+use crate::verify;
 
 /// Longest quotation of a model's words in a reason.
 pub(super) const QUOTE_MAX: usize = 500;
+/// How freely a model chooses its words where other answers are wanted.
+const SAMPLE_TEMPERATURE: Ppm = Ppm(700_000);
 
 /// Starts what can be started in any conversation.
 pub(super) fn proceed(draft: &mut Draft) -> bool {
@@ -63,11 +68,13 @@ fn start_step(draft: &mut Draft, id: &SubtaskId) -> bool {
     let (tools, schema) = match &purpose {
         Purpose::Act(_) if asking.last.is_some() => (Digest::of(b"[]"), String::new()),
         Purpose::Act(_) => (draft.run.tools_sha256, String::new()),
-        Purpose::Critique(_) => (Digest::of(b"[]"), prompt::diagnosis_schema().to_string()),
-        Purpose::Plan(_) => (Digest::of(b"[]"), plan::schema().to_string()),
+        Purpose::Critique(_) | Purpose::Plan(_) | Purpose::Judge(_) => {
+            let schema = schema_of(&draft.run, &purpose).map(|schema| schema.to_string());
+            (Digest::of(b"[]"), schema.unwrap_or_default())
+        }
     };
     let request = Digest::of_parts(&[
-        draft.run.task.model.as_bytes(),
+        model_of(&draft.run, &purpose).as_bytes(),
         &asking.talk.0,
         &tools.0,
         schema.as_bytes(),
@@ -83,6 +90,7 @@ fn purpose(run: &Run, id: &SubtaskId) -> Purpose {
     match &run.phase {
         Phase::Planning | Phase::Acting if planning::is_planner(run, id) => Purpose::Plan(run.plans + 1),
         Phase::Critiquing(critique) => Purpose::Critique(critique.round),
+        Phase::Verifying(_) if let Some(judgement) = judging::judgement(run) => Purpose::Judge(judgement),
         Phase::Planning
         | Phase::Decomposing
         | Phase::Retrieving
@@ -99,7 +107,7 @@ fn purpose(run: &Run, id: &SubtaskId) -> Purpose {
 pub(super) fn has_no_tools(run: &Run, id: &SubtaskId) -> bool {
     match purpose(run, id) {
         Purpose::Act(_) => false,
-        Purpose::Critique(_) | Purpose::Plan(_) => true,
+        Purpose::Critique(_) | Purpose::Plan(_) | Purpose::Judge(_) => true,
     }
 }
 
@@ -142,10 +150,14 @@ pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(),
         Stop::End | Stop::ToolUse => match purpose {
             Purpose::Critique(_) => critiquing::answered(draft, &id, reply),
             Purpose::Plan(_) => planning::answered(draft, &id, reply),
+            Purpose::Judge(_) => judging::answered(draft, &id, reply),
             Purpose::Act(_) if reply.calls.is_empty() => falling_back::gives_up(draft, &id, &reply.head),
             Purpose::Act(_) => {}
         },
-        Stop::Truncated => truncated(draft, &id),
+        Stop::Truncated => truncated(draft, &id, &purpose),
+        Stop::Refused | Stop::Filtered if matches!(purpose, Purpose::Judge(_)) => {
+            judging::give_up(draft, "the judge refuses to answer");
+        }
         Stop::Refused | Stop::Filtered => {
             let message = reply.head.chars().take(QUOTE_MAX).collect();
             falling_back::fails(draft, &id, SubtaskFailure::ModelRefused { message });
@@ -154,12 +166,14 @@ pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(),
     Ok(())
 }
 
-fn truncated(draft: &mut Draft, id: &SubtaskId) {
+fn truncated(draft: &mut Draft, id: &SubtaskId, purpose: &Purpose) {
     let in_a_row = draft.run.threads.get(id).map_or(0, |thread| thread.truncations);
-    if in_a_row >= draft.run.limits.truncations {
-        falling_back::fails(draft, id, SubtaskFailure::Truncated { in_a_row });
-    } else {
+    if in_a_row < draft.run.limits.truncations {
         draft.push(Event::Noticed { subtask: id.clone(), text: prompt::TRUNCATED.into() });
+    } else if matches!(purpose, Purpose::Judge(_)) {
+        judging::give_up(draft, "its answers are cut off");
+    } else {
+        falling_back::fails(draft, id, SubtaskFailure::Truncated { in_a_row });
     }
 }
 
@@ -209,23 +223,72 @@ pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
 
 fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Effect {
     let purpose = purpose(run, id);
-    let schema = match &purpose {
-        Purpose::Act(_) => None,
-        Purpose::Critique(_) => Some(prompt::diagnosis_schema()),
-        Purpose::Plan(_) => Some(plan::schema()),
-    };
+    let schema = schema_of(run, &purpose);
+    let has_no_tools = has_no_tools(run, id);
     let last = open.last.as_deref();
     Effect::CallModel {
         step: open.step,
+        temperature: temperature(run, &purpose),
+        model: model_of(run, &purpose).to_owned(),
         purpose,
         attempt: thread.attempts + 1,
-        model: run.task.model.clone(),
         messages: thread.messages.clone(),
-        tools: if schema.is_some() || last.is_some() { std::sync::Arc::new([]) } else { run.tools.clone() },
+        tools: if has_no_tools || last.is_some() { std::sync::Arc::new([]) } else { run.tools.clone() },
         schema,
         output_tokens: step::output_tokens(run, last),
         timeout_ms: run.limits.model_ms,
     }
+}
+
+/// The form an answer must have, where it must have one.
+fn schema_of(run: &Run, purpose: &Purpose) -> Option<serde_json::Value> {
+    match purpose {
+        Purpose::Act(_) => None,
+        Purpose::Critique(_) => Some(prompt::diagnosis_schema()),
+        Purpose::Plan(_) => Some(plan::schema()),
+        Purpose::Judge(_) => judging::how(run).and_then(verify::schema),
+    }
+}
+
+/// Who is asked: a critic and a judge may be another model than the one that works.
+pub(super) fn model_of<'r>(run: &'r Run, purpose: &Purpose) -> &'r str {
+    match &run.task.critic {
+        Some(critic) if is_critical(run, purpose) => critic,
+        Some(_) | None => &run.task.model,
+    }
+}
+
+/// Whether it is about somebody else's work. A second answer to the task is not.
+pub(super) fn is_critical(run: &Run, purpose: &Purpose) -> bool {
+    match purpose {
+        Purpose::Act(_) | Purpose::Plan(_) => false,
+        Purpose::Critique(_) => true,
+        Purpose::Judge(_) => !matches!(judging::how(run), Some(CheckHow::Consistent(_))),
+    }
+}
+
+/// Whether whoever is asked now is the critic.
+pub(super) fn asks_a_critic(run: &Run) -> bool {
+    match &run.phase {
+        Phase::Critiquing(critique) => is_critical(run, &Purpose::Critique(critique.round)),
+        Phase::Verifying(_) => {
+            judging::judgement(run).is_some_and(|asked| is_critical(run, &Purpose::Judge(asked)))
+        }
+        Phase::Planning
+        | Phase::Decomposing
+        | Phase::Retrieving
+        | Phase::Acting
+        | Phase::Repairing { .. }
+        | Phase::Committing
+        | Phase::RollingBack(_)
+        | Phase::Ended(_) => false,
+    }
+}
+
+/// Other answers are of use only if they may differ.
+fn temperature(run: &Run, purpose: &Purpose) -> Option<Ppm> {
+    let is_sample = matches!(purpose, Purpose::Judge(_)) && !is_critical(run, purpose);
+    is_sample.then_some(SAMPLE_TEMPERATURE)
 }
 
 /// The last thing said, for those who finish a conversation.

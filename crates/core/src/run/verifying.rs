@@ -1,22 +1,28 @@
-//! Verifying: the task's acceptance checks are made on the output.
+//! Verifying: the task's acceptance checks are made on the output, cheapest first.
 //!
-//! Contract out: [`Event::Verified`]. Schema checks come first; if one fails the
-//! output goes straight to repair. Otherwise every check is made, so that a
-//! repair sees all failures. A check that could not run is not a pass.
+//! Contract out: [`Event::Verified`]. If a schema check fails the output goes straight
+//! to repair. Otherwise every check that is executed is made, so that a repair sees all
+//! failures; a judge is asked only where those leave the gates open. A check that could
+//! not run is not a pass.
 
-use super::controlling;
 use super::decide::{Draft, Refused};
 use super::state::{Phase, Run, Verification};
+use super::{controlling, judging};
 use crate::effect::Effect;
 use crate::event::{CONTRACT, Event, Finding};
+use crate::gate::{self, Assurance, Circumstances, Disposition, GateResult, Weights};
 use crate::message::Payload;
-use crate::quality::{CheckHow, CheckOutcome, CheckResult};
+use crate::quality::{CheckOutcome, CheckResult, Level};
+use crate::task::{Review, Standards};
+use crate::verify::{self, Measure};
 
 pub(super) fn proceed(draft: &mut Draft) -> bool {
     let Phase::Verifying(verification) = &draft.run.phase else { return false };
     let round = verification.round;
-    let Some(finding) = finding(&draft.run, verification) else { return false };
-    draft.push(Event::Verified { contract: CONTRACT, round, finding });
+    let Some(finding) = finding(&draft.run, verification) else { return judging::proceed(draft) };
+    let (finding, assurance) = assured(&draft.run, verification, finding);
+    let assurance = Some(Box::new(assurance));
+    draft.push(Event::Verified { contract: CONTRACT, round, finding, assurance });
     controlling::speak(draft, finding, round);
     true
 }
@@ -24,52 +30,98 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 pub(super) fn check_returned(
     draft: &mut Draft,
     (round, index): (u32, usize),
-    outcome: &CheckOutcome,
+    (outcome, measure): (&CheckOutcome, Option<&Measure>),
     (log, duration_ms): (&Payload, u64),
 ) -> Result<(), Refused> {
     let Phase::Verifying(verification) = &draft.run.phase else { return Err(Refused::NotExpected) };
-    if verification.round != round || verification.results.len() != index {
-        return Err(Refused::NotExpected);
-    }
-    let check = draft.run.task.checks.get(index).ok_or(Refused::NotExpected)?;
-    let result =
-        CheckResult { name: check.name.clone(), outcome: outcome.clone(), log: log.clone(), duration_ms };
+    let expected = verification.round == round
+        && verification.results.len() == index
+        && judging::is_ready(&draft.run, verification);
+    let check = draft.run.task.checks.get(index).filter(|_| expected).ok_or(Refused::NotExpected)?;
+    let result = CheckResult {
+        name: check.name.clone(),
+        outcome: outcome.clone(),
+        log: log.clone(),
+        duration_ms,
+        measure: measure.cloned(),
+    };
     draft.push(Event::Checked { round, result });
     Ok(())
 }
 
 pub(super) fn due(run: &Run, verification: &Verification, effects: &mut Vec<Effect>) {
     let index = verification.results.len();
-    if finding(run, verification).is_some() {
+    if finding(run, verification).is_some() || !judging::is_ready(run, verification) {
         return;
     }
     if let (Some(check), Some(output)) = (run.task.checks.get(index), &run.output) {
         let (round, how) = (verification.round, check.how.clone());
-        effects.push(Effect::RunCheck { round, index, how, output: output.clone() });
+        let opinions = verification.opinions.clone();
+        effects.push(Effect::RunCheck { round, index, how, output: output.clone(), opinions });
     }
 }
 
 /// What the verification has come to; `None` while checks are still to be made.
 fn finding(run: &Run, verification: &Verification) -> Option<Finding> {
-    let results = &verification.results;
-    let schema_failed = results.iter().zip(&run.task.checks).any(|(result, check)| {
-        let is_schema = match check.how {
-            CheckHow::Schema(_) => true,
-            CheckHow::Command { .. } => false,
-        };
-        is_schema && !result.outcome.is_pass()
-    });
-    if schema_failed {
+    let (results, checks) = (&verification.results, &run.task.checks);
+    let made = || results.iter().zip(checks);
+    if made().any(|(result, check)| check.how.level() == Level::Schema && result.outcome.is_bad()) {
         return Some(Finding::SchemaFailed);
     }
-    if results.len() < run.task.checks.len() {
+    let next = checks.get(results.len());
+    if next.is_some_and(|check| !check.how.is_judged()) {
         return None;
     }
-    Some(if results.is_empty() {
-        Finding::NothingToCheck
-    } else if results.iter().all(|result| result.outcome.is_pass()) {
+    // A judge is asked, and believed, where everything that was executed leaves the gates open.
+    let executed = checks.iter().take_while(|check| !check.how.is_judged()).count();
+    let before = (checks.get(..executed).unwrap_or_default(), results.get(..executed).unwrap_or_default());
+    let is_shut = |result: &GateResult| !result.is_open();
+    let gates = gate::judge(&verify::scores(before.0, before.1), &run.task.standards.thresholds);
+    if gates.iter().any(is_shut) {
+        return Some(Finding::ChecksFailed);
+    }
+    // One judgement against it is enough: the next ones would be asked about it anew.
+    if made().any(|(result, check)| check.how.is_judged() && result.outcome.is_bad()) {
+        return Some(Finding::ChecksFailed);
+    }
+    if next.is_some() {
+        return None;
+    }
+    let gates = gate::judge(&verify::scores(checks, results), &run.task.standards.thresholds);
+    Some(if gates.iter().any(is_shut) {
+        Finding::ChecksFailed
+    } else if results.iter().any(|result| result.outcome.is_pass()) {
         Finding::Passed
     } else {
-        Finding::ChecksFailed
+        Finding::NothingToCheck
     })
+}
+
+/// Gates, confidence and who must agree. An output that passed and is still too
+/// unlikely to be right has not passed.
+fn assured(run: &Run, verification: &Verification, finding: Finding) -> (Finding, Assurance) {
+    let (results, checks) = (&verification.results, &run.task.checks);
+    let standards = &run.task.standards;
+    let gates = gate::judge(&verify::scores(checks, results), &standards.thresholds);
+    let passed = finding == Finding::Passed;
+    let features = verify::features(checks, results, run.spend.repairs);
+    let confidence =
+        passed.then(|| Weights::default().confidence(features, run.mending.calibration)).flatten();
+    let disposition = match finding {
+        Finding::Passed | Finding::NothingToCheck => Disposition::of(confidence.as_ref(), standards.doubts),
+        Finding::SchemaFailed | Finding::ChecksFailed | Finding::NotSure => Disposition::Reject,
+    };
+    let around = Circumstances {
+        irreversible: run.unasked,
+        demanded: run.task.review == Review::Always,
+        novel: run.mending.novel,
+        unfinished: false,
+    };
+    let triggers = gate::triggers(disposition, &gates, around);
+    let finding = if passed && disposition == Disposition::Reject && Standards::sends_back(run.task.review) {
+        Finding::NotSure
+    } else {
+        finding
+    };
+    (finding, Assurance { gates, confidence, disposition, triggers })
 }

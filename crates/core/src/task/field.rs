@@ -50,6 +50,11 @@ impl<'a> Table<'a> {
         &self.place
     }
 
+    /// Notes what is wrong with the table as a whole.
+    pub(crate) fn wrong(&self, what: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.note(&self.place, what, remedy);
+    }
+
     fn place_of(&self, key: &str) -> String {
         let key = shown_key(key);
         if self.place.is_empty() { key } else { format!("{}.{key}", self.place) }

@@ -14,7 +14,8 @@
 //! model = "scripted:model.yaml"        # kind:argument
 //! instructions = "Keep it short."      # at most 64 KiB
 //! evidence = ["calc.py"]               # read before acting; below the workspace, no `..`; at most 128
-//! review = "when-unchecked"            # or "always", "never": who agrees to the output
+//! review = "when-unsure"               # or "when-unchecked", "always", "never": who agrees to the output
+//! critic = "scripted:critic.yaml"      # the model that judges and diagnoses; default: the task's own
 //! on_failure = "rollback"              # or "keep": what happens to written files
 //! privacy = "standard"                 # or "private": no `*` among the hosts; or "sovereign": no network at all
 //! tools = ["read_file", "edit_file"]   # built-in tools as they are; at most 128
@@ -40,6 +41,48 @@
 //! name = "tests"
 //! command = ["python3", "-m", "unittest"]
 //! timeout_seconds = 120                # default 120, at most 3600
+//! tests = "unit"                       # or "integration", "behavioural", "regression": read it as a test report
+//! report = "junit.xml"                 # only with `tests`: the report is in this file of the workspace
+//!
+//! [[check]]                            # a statement instead of a command, about the output or a file
+//! name = "total"
+//! file = "invoice.json"                # default: the output
+//! at = "/total"                        # JSON pointer; or exists = true, or matches or lacks = "regular expression"
+//! is = 12.5                            # at most 16 KiB of JSON
+//! within = 0.01                        # how far a number may be off
+//!
+//! [rubric]                             # the critic scores the output; see docs/verification.md
+//! aggregate = 0.85                     # what the weighted mean must reach
+//! asks = 1                             # at most 7: how often it is asked; the median counts
+//! [[rubric.dimension]]                 # at most 16; default: correct, complete, coherent and safe
+//! name = "correct"                     # one of those four has a gate of that name
+//! about = "0: wrong. 1: right."        # at most 2 KiB
+//! weight = 1.0                         # together 1
+//! minimum = 0.8                        # never above its gate
+//!
+//! [claims]                             # the critic holds what the output states against evidence
+//! sources = ["notes.md"]               # default: all of `evidence`
+//! threshold = 0.8
+//!
+//! [edge_cases]                         # the critic looks for inputs that break the output; they are run
+//! command = ["python3", "solve.py"]    # gets the input, prints what comes out
+//! cases = 5                            # at most 16
+//! timeout_seconds = 10                 # for each
+//!
+//! [consistency]                        # other answers to the same task must agree
+//! samples = 3                          # or 5, 7
+//! by = "vote"                          # or "similarity", for free text
+//!
+//! [quality]                            # the gates, from 0 to 1; lower than these only with looser = true
+//! correct = 0.85
+//! complete = 0.80
+//! coherent = 0.80
+//! safe = 0.98
+//! tests = 1.0                          # share of tests, commands and statements that hold
+//! consistent = 0.70
+//! auto = 0.95                          # from this confidence on nobody is asked
+//! review = 0.70                        # below it the output goes back to repair
+//! looser = false
 //!
 //! [[tool]]                             # a built-in tool with other settings, or a command; at most 128
 //! name = "pay"
@@ -57,7 +100,7 @@
 //! output_bytes = 16384                 # from 256 to 1048576
 //!
 //! [[plan]]                             # a sub-task; at most 10000 nodes in all, those in branches included
-//! id = "read"                          # not "critique", not beginning with "repair-", "critique-" or "plan-"
+//! id = "read"                          # not "critique", not beginning with "repair-", "critique-", "plan-" or "judge-"
 //! goal = "Bug or wish? One word."      # at most 16 KiB
 //! after = []                           # ids of what comes first; at most 256
 //! priority = 0                         # what may start is started highest first; from -1000000 to 1000000
@@ -162,6 +205,7 @@ pub(crate) mod section;
 pub mod suggest;
 #[cfg(test)]
 mod tests;
+mod verification;
 
 pub use limits::parse_raise;
 pub use network::{Network, Scheme};
@@ -169,13 +213,15 @@ pub(crate) use parse::{EFFECTS, model_reference, sandbox, tools};
 pub use parse::{parse, plain};
 pub use planning::{Planner, Planning};
 pub use problem::{BadTask, Problem};
+pub use verification::Standards;
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::privacy::Privacy;
 use crate::agent::{Agent, Gates};
 use crate::budget::{Limits, Price};
-use crate::control::{Plant, Settings};
+use crate::control::{Plant, Rates, Settings};
+use crate::gate::Calibration;
 use crate::guard::{Effect, loops};
 use crate::id::RunId;
 use crate::plan::Plan;
@@ -202,9 +248,15 @@ pub struct Task {
     /// Who plans, and how often.
     #[serde(default, skip_serializing_if = "Planning::is_default")]
     pub planning: Planning,
-    /// What must hold before anything is committed. Schema checks come first.
+    /// What must hold before anything is committed, in the order it is looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
+    /// Which model diagnoses and judges; `None`: the one that works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critic: Option<String>,
+    /// What the output must reach.
+    #[serde(default, skip_serializing_if = "Standards::is_default")]
+    pub standards: Standards,
     /// Who agrees to the output.
     pub review: Review,
     /// What happens to written files when the run fails.
@@ -284,7 +336,10 @@ fn is_plain_cage(sandbox: &Sandbox) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Review {
-    /// Passing checks commit; without checks a person is asked. The default.
+    /// What passed commits where the run is sure enough of it; else a person is asked.
+    /// The default.
+    WhenUnsure,
+    /// Passing checks commit, however unsure the run is; without checks a person is asked.
     WhenUnchecked,
     /// A person is always asked.
     Always,
@@ -393,6 +448,18 @@ pub struct Submission {
     /// What repairs did in runs of the same class, as of the submission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Plant>,
+    /// What became of outputs of the same class, as of the submission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+    /// Nothing of the class was committed lately, though something else was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub novel: bool,
+    /// What strategies of repair did in runs of the same class, as of the submission.
+    #[serde(default, skip_serializing_if = "Rates::is_empty")]
+    pub rates: Rates,
+    /// What the critic costs, where it is another model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critic_price: Option<Price>,
     /// The run that made this one, for an agent below another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,

@@ -12,13 +12,12 @@ use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
 use super::section::Section;
 use super::{CommandTool, OnFailure, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode};
-use super::{control, guard, invocation, network, planning};
+use super::{control, guard, invocation, network, planning, verification};
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
 use crate::id::ToolName;
 use crate::plan::parse as plan;
-use crate::quality::{Check, CheckHow};
 use crate::tool::{Consent, Repeat};
 
 /// Longest goal and longest instructions, in bytes.
@@ -33,14 +32,10 @@ const MODEL_MAX: usize = 512;
 const CLASS_MAX: usize = 64;
 /// Longest name of a check, in bytes.
 const NAME_MAX: usize = 128;
-/// Most entries of `evidence`, of `check`, and of `tools` and `tool` each.
+/// Most entries of `evidence`, and of `tools` and `tool` each.
 const ENTRIES_MAX: usize = 128;
 /// Most paths that `[sandbox]` grants for reading, and for writing.
 const GRANTS_MAX: usize = 64;
-/// How long a check may take when it does not say.
-const CHECK_TIMEOUT_MS: u64 = 120_000;
-/// The name of the check that `[output]` becomes.
-const OUTPUT_CHECK: &str = "output schema";
 
 /// What repeating a call may mean.
 pub(crate) const EFFECTS: [(&str, Effect); 5] = [
@@ -77,21 +72,24 @@ fn read(top: &Table<'_>) -> Task {
     let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
     let privacy = top.get("privacy").and_then(|field| field.one_of(&Privacy::WORDS)).unwrap_or_default();
     let (planning, made) = planning::read(top);
+    let evidence = top.get("evidence").map(|field| evidence(&field)).unwrap_or_default();
+    let standards = section("quality", Section::Quality).map(|table| verification::standards(&table));
+    let standards = standards.unwrap_or_default();
     let mut task = Task {
         goal: goal.and_then(text).unwrap_or_default(),
         model: model(top),
         instructions: top.get("instructions").and_then(text),
-        evidence: top.get("evidence").map(|field| evidence(&field)).unwrap_or_default(),
         review: top
             .get("review")
             .and_then(|field| {
                 field.one_of(&[
+                    ("when-unsure", Review::WhenUnsure),
                     ("when-unchecked", Review::WhenUnchecked),
                     ("always", Review::Always),
                     ("never", Review::Never),
                 ])
             })
-            .unwrap_or(Review::WhenUnchecked),
+            .unwrap_or(Review::WhenUnsure),
         on_failure: top
             .get("on_failure")
             .and_then(|field| field.one_of(&[("rollback", OnFailure::Rollback), ("keep", OnFailure::Keep)]))
@@ -103,7 +101,10 @@ fn read(top: &Table<'_>) -> Task {
             .map(|table| network::read(&table, privacy))
             .unwrap_or_default(),
         privacy,
-        checks: checks(top, section("output", Section::Output)),
+        checks: verification::checks(top, &evidence, &standards),
+        evidence,
+        standards,
+        critic: top.get("critic").and_then(|field| model_reference(&field)),
         plan: top.get("plan").and_then(|field| plan::nodes(&field, plan::FILE)).or(made),
         planning,
         limits: Limits::default(),
@@ -158,7 +159,7 @@ fn evidence(field: &Field<'_>) -> Vec<String> {
 }
 
 /// Judged by form alone, for both kinds of separators: the tools guard the rest.
-fn leaves_the_workspace(path: &str) -> bool {
+pub(super) fn leaves_the_workspace(path: &str) -> bool {
     let has_drive = matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
     path.starts_with(['/', '\\']) || has_drive || path.split(['/', '\\']).any(|part| part == "..")
 }
@@ -187,37 +188,6 @@ pub(crate) fn sandbox(field: &Field<'_>) -> Sandbox {
         items.iter().filter_map(|item| item.text(PATH_MAX).map(str::to_owned)).collect()
     };
     Sandbox::Cage { read: paths("read"), write: paths("write") }
-}
-
-fn checks(top: &Table<'_>, output: Option<Table<'_>>) -> Vec<Check> {
-    let schema = output
-        .and_then(|output| output.require("schema", "give a JSON Schema, or leave `[output]` out"))
-        .and_then(|field| field.schema())
-        .map(|schema| Check { name: OUTPUT_CHECK.into(), how: CheckHow::Schema(schema) });
-    let mut names = BTreeSet::new();
-    if top.get("output").is_some() {
-        names.insert(OUTPUT_CHECK.to_owned());
-    }
-    let tables = top.get("check").map(|field| field.tables(Section::Check, ENTRIES_MAX)).unwrap_or_default();
-    let commands: Vec<_> = tables.iter().filter_map(|table| check(table, &mut names)).collect();
-    schema.into_iter().chain(commands).collect()
-}
-
-fn check(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<Check> {
-    let name = table.require("name", "say what people call it, as in name = \"tests\"");
-    let command =
-        table.require("command", "say what to run, as in command = [\"python3\", \"-m\", \"unittest\"]");
-    let timeout = table.get("timeout_seconds").and_then(|field| field.amount(&TIMEOUT));
-    let argv = command.and_then(|field| field.argv());
-    let name = name.and_then(|field| {
-        let name = field.text(NAME_MAX)?;
-        if !names.insert(name.into()) {
-            field.wrong(format!("another check is called {}", quoted(name)), "give each check its own name");
-        }
-        Some(name.to_owned())
-    });
-    let how = CheckHow::Command { argv: argv?, timeout_ms: timeout.unwrap_or(CHECK_TIMEOUT_MS) };
-    Some(Check { name: name?, how })
 }
 
 /// The tools of `tools` and `[[tool]]`.

@@ -1,7 +1,7 @@
 //! Which keys a task file knows, and where each belongs.
 
 use super::problem::{Problems, shown_key};
-use super::{control, guard, limits, network, planning, suggest};
+use super::{control, guard, limits, network, planning, suggest, verification};
 use crate::plan::{method_parse, parse as plan};
 
 /// The keys at the top of an agent manifest.
@@ -24,6 +24,38 @@ const MANIFEST: [&str; 16] = [
     "guard",
 ];
 
+/// The keys at the top of a task file.
+const TOP: [&str; 28] = [
+    "goal",
+    "agent",
+    "model",
+    "instructions",
+    "evidence",
+    "review",
+    "on_failure",
+    "tools",
+    "workspace",
+    "sandbox",
+    "network",
+    "privacy",
+    "output",
+    "check",
+    "tool",
+    "plan",
+    "planning",
+    "method",
+    "limits",
+    "guard",
+    "control",
+    "class",
+    "critic",
+    "quality",
+    "rubric",
+    "claims",
+    "edge_cases",
+    "consistency",
+];
+
 /// A table of the task file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
@@ -39,6 +71,18 @@ pub(crate) enum Section {
     Output,
     /// `[[check]]`
     Check,
+    /// `[quality]`
+    Quality,
+    /// `[rubric]`
+    Rubric,
+    /// `[[rubric.dimension]]`
+    Dimension,
+    /// `[claims]`
+    Claims,
+    /// `[edge_cases]`
+    EdgeCases,
+    /// `[consistency]`
+    Consistency,
     /// `[[tool]]`
     Tool,
     /// `[[plan]]`
@@ -78,13 +122,19 @@ pub(crate) enum Section {
 impl Section {
     /// Where a key may belong. Methods share their words with other tables, so nobody is
     /// sent there.
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 27] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
         Self::Network,
         Self::Output,
         Self::Check,
+        Self::Quality,
+        Self::Rubric,
+        Self::Dimension,
+        Self::Claims,
+        Self::EdgeCases,
+        Self::Consistency,
         Self::Tool,
         Self::Limits,
         Self::Guard,
@@ -104,35 +154,18 @@ impl Section {
 
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Self::Top => &[
-                "goal",
-                "agent",
-                "model",
-                "instructions",
-                "evidence",
-                "review",
-                "on_failure",
-                "tools",
-                "workspace",
-                "sandbox",
-                "network",
-                "privacy",
-                "output",
-                "check",
-                "tool",
-                "plan",
-                "planning",
-                "method",
-                "limits",
-                "guard",
-                "control",
-                "class",
-            ],
+            Self::Top => &TOP,
             Self::Workspace => &["path", "mode"],
             Self::Sandbox => &["read", "write"],
             Self::Network => &network::KEYS,
             Self::Output => &["schema"],
-            Self::Check => &["name", "command", "timeout_seconds"],
+            Self::Check => &verification::CHECK_KEYS,
+            Self::Quality => &verification::QUALITY_KEYS,
+            Self::Rubric => &["aggregate", "asks", "dimension"],
+            Self::Dimension => &["name", "about", "weight", "minimum"],
+            Self::Claims => &["sources", "threshold"],
+            Self::EdgeCases => &["command", "cases", "timeout_seconds"],
+            Self::Consistency => &["samples", "by"],
             Self::Tool => &[
                 "name",
                 "command",
@@ -180,6 +213,12 @@ impl Section {
             Self::Network => "`[network]`",
             Self::Output => "`[output]`",
             Self::Check => "`[[check]]`",
+            Self::Quality => "`[quality]`",
+            Self::Rubric => "`[rubric]`",
+            Self::Dimension => "`[[rubric.dimension]]`",
+            Self::Claims => "`[claims]`",
+            Self::EdgeCases => "`[edge_cases]`",
+            Self::Consistency => "`[consistency]`",
             Self::Tool => "`[[tool]]`",
             Self::Plan => "`[[plan]]`",
             Self::Branch => "`[[plan.branch]]`",
@@ -221,6 +260,12 @@ impl Section {
             | Self::Network
             | Self::Output
             | Self::Check
+            | Self::Quality
+            | Self::Rubric
+            | Self::Dimension
+            | Self::Claims
+            | Self::EdgeCases
+            | Self::Consistency
             | Self::Tool
             | Self::Plan
             | Self::Branch
@@ -238,7 +283,9 @@ impl Section {
     fn is_of_task(self) -> bool {
         let of_plans = [Self::Plan, Self::Branch, Self::When, Self::Planning, Self::Method, Self::Step];
         let of_work = [Self::Top, Self::Workspace, Self::Output, Self::Check, Self::Control];
-        of_plans.contains(&self) || of_work.contains(&self)
+        let of_checks =
+            [Self::Quality, Self::Rubric, Self::Dimension, Self::Claims, Self::EdgeCases, Self::Consistency];
+        of_plans.contains(&self) || of_work.contains(&self) || of_checks.contains(&self)
     }
 
     fn is_foreign_to(self, from: Self) -> bool {

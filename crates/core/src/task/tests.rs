@@ -72,7 +72,7 @@ fn full() -> Value {
 #[test]
 fn a_goal_and_a_model_are_a_task_with_safe_defaults() {
     let task = plain("Say hello", "scripted:model.yaml").unwrap();
-    assert_eq!((task.review, task.on_failure), (Review::WhenUnchecked, OnFailure::Rollback));
+    assert_eq!((task.review, task.on_failure), (Review::WhenUnsure, OnFailure::Rollback));
     assert_eq!(task.limits, Limits::default());
     assert_eq!(task.workspace, Workspace { path: ".".into(), mode: WorkspaceMode::InPlace });
     assert!(
@@ -223,10 +223,10 @@ fn all_problems_are_reported_at_once() {
         gaol: `gaol` is not known at the top of the file; did you mean `goal`?
         steps: `steps` belongs in `[limits]`; move it there
         goal: `goal` is missing; say what is wanted, as in goal = "Make the tests pass"
-        model: "nothing" names no model; write kind:argument, as in model = "scripted:model.yaml"
         evidence[0]: "../secret" leaves the workspace; write a path below the workspace, without `..`
         evidence[1]: expected a text, found the number 7; write that
-        review: "sometimes" is none of "when-unchecked" or "always" or "never"; write "when-unchecked" or "always" or "never"
+        model: "nothing" names no model; write kind:argument, as in model = "scripted:model.yaml"
+        review: "sometimes" is none of "when-unsure" or "when-unchecked" or "always" or "never"; write "when-unsure" or "when-unchecked" or "always" or "never"
         workspace.goal: `goal` belongs at the top of the file or in `[[plan]]`; move it there
         workspace.mode: "Copy" is none of "copy" or "in-place"; did you mean "copy"?
         check[1].timeout: `timeout` is not known in `[[check]]`; did you mean `timeout_seconds`?
@@ -245,7 +245,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class",
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, quality, rubric, claims, edge_cases, consistency",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -257,11 +257,11 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(
         &with(json!({ "timeout_seconds": 1 })),
-        "timeout_seconds: `timeout_seconds` belongs in `[[check]]` or in `[[tool]]`; move it there",
+        "timeout_seconds: `timeout_seconds` belongs in `[[check]]` or in `[edge_cases]` or in `[[tool]]`; move it there",
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class
+        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, quality, rubric, claims, edge_cases, consistency
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 
@@ -273,7 +273,7 @@ fn a_wrong_type_is_named_with_what_came() {
         ("model", "model", "a text"),
         ("instructions", "instructions", "a text"),
         ("evidence", "evidence", "a list"),
-        ("review", "review", "\"when-unchecked\" or \"always\" or \"never\""),
+        ("review", "review", "\"when-unsure\" or \"when-unchecked\" or \"always\" or \"never\""),
         ("on_failure", "on_failure", "\"rollback\" or \"keep\""),
         ("tools", "tools", "a list"),
         ("workspace", "workspace", "a table"),

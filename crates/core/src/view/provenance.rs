@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Spend;
 use crate::event::{Event, Outcome, Purpose, Settlement, Subject, Verdict};
+use crate::gate::Assurance;
 use crate::id::{ActionId, Millis, RunId, ToolName};
 use crate::message::Payload;
 use crate::provenance::{Digest, canonical_value};
@@ -42,6 +43,9 @@ pub struct Provenance {
     pub steps: Vec<StepRef>,
     /// Every check, in order.
     pub checks: Vec<CheckRef>,
+    /// Gates, confidence and disposition of the last verification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assurance: Option<Box<Assurance>>,
     /// Every diagnosis that led to a repair.
     pub repairs: Vec<Diagnosis>,
     /// Who agreed to what.
@@ -140,6 +144,7 @@ impl Provenance {
             calls: Vec::new(),
             steps: Vec::new(),
             checks: Vec::new(),
+            assurance: None,
             repairs: Vec::new(),
             approvals: Vec::new(),
             spend: Spend::default(),
@@ -181,6 +186,7 @@ impl Provenance {
                 passed: result.outcome.is_pass(),
                 log: result.log.digest(),
             }),
+            Event::Verified { assurance, .. } => self.assurance.clone_from(assurance),
             Event::Diagnosed { diagnosis, .. } => self.repairs.push(diagnosis.clone()),
             Event::ApprovalSettled { subject, binds, verdict } => self.approvals.push(ApprovalRef {
                 subject: *subject,
@@ -192,6 +198,7 @@ impl Provenance {
             | Event::StrategySwitched { .. }
             | Event::RoundRepeated { .. }
             | Event::Controlled(_)
+            | Event::Judged { .. }
             | Event::Remedied(_)
             | Event::Decomposed { .. }
             | Event::SubtaskStarted { .. }
@@ -207,7 +214,6 @@ impl Provenance {
             | Event::SubtaskFailed { .. }
             | Event::SubtaskDropped { .. }
             | Event::Acted { .. }
-            | Event::Verified { .. }
             | Event::RepairStarted { .. }
             | Event::Repaired { .. }
             | Event::LimitNear { .. }
@@ -242,6 +248,7 @@ impl Provenance {
             Purpose::Act(_) => "acting",
             Purpose::Critique(_) => "critiquing",
             Purpose::Plan(_) => "planning",
+            Purpose::Judge(_) => "verifying",
         };
         let sum = self.tokens_by_phase.entry(phase.into()).or_default();
         *sum = sum.saturating_add(tokens);

@@ -1,13 +1,13 @@
 //! Sums that a text does in plain sight.
 
-use super::{Cause, Diagnosis, Rule};
+use super::{Cause, RootCause, Rule};
 use crate::defect::cause::text::number;
 
 /// Digits behind the point that are kept.
 const SCALE: i128 = 1_000_000;
 
 /// The first `a + b = c` that is wrong.
-pub(super) fn judge(text: &str) -> Option<Diagnosis> {
+pub(super) fn judge(text: &str) -> Option<RootCause> {
     let tokens: Vec<&str> = text.split_whitespace().collect();
     tokens.windows(5).find_map(|window| {
         let [left, operator, right, equals, result] = window else { return None };
@@ -24,7 +24,7 @@ pub(super) fn judge(text: &str) -> Option<Diagnosis> {
         };
         // A rounded result is not a wrong one.
         let near = (right_result - result).abs() <= SCALE / 100;
-        (!near).then(|| Diagnosis::sure(Cause::LogicError, Rule::WrongArithmetic, window.join(" ")))
+        (!near).then(|| RootCause::sure(Cause::LogicError, Rule::WrongArithmetic, window.join(" ")))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Root causes of failed tests: who used what that is not there, and why.
 
-use super::{Cause, Diagnosis, Rule};
+use super::{Cause, RootCause, Rule};
 use crate::quality::{Failure, Frame, Stage};
 
 /// What services, devices and programs that are not there make programs say.
@@ -45,8 +45,8 @@ const PYTHON_TYPES: [&str; 14] = [
 
 /// The cause of the failure that says most: what uses things that do not exist
 /// explains the tests that merely failed.
-pub(super) fn judge(failures: &[Failure]) -> Option<Diagnosis> {
-    let mut found: Option<(Weight, Diagnosis)> = None;
+pub(super) fn judge(failures: &[Failure]) -> Option<RootCause> {
+    let mut found: Option<(Weight, RootCause)> = None;
     for next in failures.iter().filter_map(of_failure) {
         if found.as_ref().is_none_or(|(weight, _)| next.0 > *weight) {
             found = Some(next);
@@ -82,10 +82,10 @@ fn no_program(error: &str, said: &str, trace: &[Frame]) -> bool {
     error.ends_with("FileNotFoundError") && said.contains("No such file") && started
 }
 
-fn of_failure(failure: &Failure) -> Option<(Weight, Diagnosis)> {
+fn of_failure(failure: &Failure) -> Option<(Weight, RootCause)> {
     let why = failure.message.lines().next().unwrap_or_default().to_owned();
     if is_unwritten(failure) {
-        return Some((Weight::Missing, Diagnosis::sure(Cause::Incompleteness, Rule::NotImplemented, why)));
+        return Some((Weight::Missing, RootCause::sure(Cause::Incompleteness, Rule::NotImplemented, why)));
     }
     let (weight, cause, rule) = match missing_name(failure) {
         Name::Invented => (Weight::Invented, Cause::Hallucination, Rule::NameInvented),
@@ -99,7 +99,7 @@ fn of_failure(failure: &Failure) -> Option<(Weight, Diagnosis)> {
         Name::None if gave_nothing(failure) => return None,
         Name::None => (Weight::Failed, Cause::LogicError, Rule::TestFailed),
     };
-    Some((weight, Diagnosis::likely(cause, rule, why)))
+    Some((weight, RootCause::likely(cause, rule, why)))
 }
 
 fn is_unwritten(failure: &Failure) -> bool {

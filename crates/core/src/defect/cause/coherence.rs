@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::text::{Sentence, sentences};
-use super::{Cause, Diagnosis, Rule};
+use super::{Cause, RootCause, Rule};
 
 /// Two places of a text that cannot both be true.
-pub(super) fn of_text(text: &str) -> Option<Diagnosis> {
+pub(super) fn of_text(text: &str) -> Option<RootCause> {
     let sentences = sentences(text);
     for (at, one) in sentences.iter().enumerate() {
         for other in sentences.iter().skip(at + 1) {
@@ -20,8 +20,8 @@ pub(super) fn of_text(text: &str) -> Option<Diagnosis> {
     miscounted(text)
 }
 
-fn said_twice(why: String) -> Diagnosis {
-    Diagnosis::likely(Cause::CoherenceFailure, Rule::SaysTwoThings, why)
+fn said_twice(why: String) -> RootCause {
+    RootCause::likely(Cause::CoherenceFailure, Rule::SaysTwoThings, why)
 }
 
 /// One of them is the other with a `not`.
@@ -50,7 +50,7 @@ fn two_values(one: &Sentence<'_>, other: &Sentence<'_>) -> bool {
 const COUNTS: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 /// A list that is announced with another number of items than it has.
-fn miscounted(text: &str) -> Option<Diagnosis> {
+fn miscounted(text: &str) -> Option<RootCause> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let numbered =
         |line: &str| line.trim_start().split_once(['.', ')']).and_then(|(n, _)| n.parse::<usize>().ok());
@@ -69,7 +69,7 @@ fn miscounted(text: &str) -> Option<Diagnosis> {
 }
 
 /// Fields of an object that cannot all be true.
-pub(super) fn of_json(value: &Value) -> Option<Diagnosis> {
+pub(super) fn of_json(value: &Value) -> Option<RootCause> {
     let fields = value.as_object()?;
     let lists: Vec<&Vec<Value>> = fields.values().filter_map(Value::as_array).collect();
     if let [list] = lists.as_slice()

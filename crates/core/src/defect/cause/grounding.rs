@@ -5,26 +5,26 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::text::{Number, Sentence, citation, number, sentences};
-use super::{Cause, Diagnosis, Rule, Source, json};
+use super::{Cause, RootCause, Rule, Source, json};
 
 /// Shortest quotation that has to be somewhere, in words.
 const QUOTE_WORDS_MIN: usize = 3;
 
 /// Citations, quotations, addresses and figures of a text. Nothing without sources.
-pub(super) fn of_text(text: &str, sources: &[Source]) -> Option<Diagnosis> {
+pub(super) fn of_text(text: &str, sources: &[Source]) -> Option<RootCause> {
     if sources.is_empty() {
         return None;
     }
     let said: Vec<Vec<Sentence<'_>>> = sources.iter().map(|source| sentences(&source.text)).collect();
     let said: Vec<&Sentence<'_>> = said.iter().flatten().collect();
-    let figures: Vec<Diagnosis> =
+    let figures: Vec<RootCause> =
         sentences(text).iter().filter_map(|sentence| figure(sentence, &said)).collect();
     let differs = figures.iter().find(|found| found.cause == Cause::FactualError).cloned();
     differs.or_else(|| uncited(text, sources)).or_else(|| figures.into_iter().next())
 }
 
 /// A number no source has: the source's own number was changed, or nothing speaks of it.
-fn figure(sentence: &Sentence<'_>, said: &[&Sentence<'_>]) -> Option<Diagnosis> {
+fn figure(sentence: &Sentence<'_>, said: &[&Sentence<'_>]) -> Option<RootCause> {
     let known: BTreeSet<&str> =
         said.iter().flat_map(|other| &other.numbers).map(|number| number.value.as_str()).collect();
     let strange = sentence.numbers.iter().find(|number| !known.contains(number.value.as_str()))?;
@@ -39,20 +39,20 @@ fn figure(sentence: &Sentence<'_>, said: &[&Sentence<'_>]) -> Option<Diagnosis> 
         && let Some(other) = other
     {
         let why = format!("{} is {} in the source", strange.value, other.value);
-        return Some(Diagnosis::likely(Cause::FactualError, Rule::DiffersFromSource, why));
+        return Some(RootCause::likely(Cause::FactualError, Rule::DiffersFromSource, why));
     }
     Some(invented(&strange.value))
 }
 
-fn invented(what: &str) -> Diagnosis {
-    Diagnosis::likely(Cause::Hallucination, Rule::InNoSource, format!("no source has {what}"))
+fn invented(what: &str) -> RootCause {
+    RootCause::likely(Cause::Hallucination, Rule::InNoSource, format!("no source has {what}"))
 }
 
 /// Citations of nothing, quotations of nobody, addresses of nowhere.
-fn uncited(text: &str, sources: &[Source]) -> Option<Diagnosis> {
+fn uncited(text: &str, sources: &[Source]) -> Option<RootCause> {
     let cited = text.split_whitespace().filter_map(citation);
     if let Some(id) = cited.into_iter().find(|id| sources.iter().all(|source| source.id != *id)) {
-        return Some(Diagnosis::sure(
+        return Some(RootCause::sure(
             Cause::Hallucination,
             Rule::InNoSource,
             format!("there is no source {id}"),
@@ -85,7 +85,7 @@ fn flat(text: &str) -> String {
 }
 
 /// Fields of an object whose values no source has. Nothing without sources.
-pub(super) fn of_json(value: &Value, sources: &[Source]) -> Option<Diagnosis> {
+pub(super) fn of_json(value: &Value, sources: &[Source]) -> Option<RootCause> {
     if sources.is_empty() {
         return None;
     }
@@ -104,7 +104,7 @@ pub(super) fn of_json(value: &Value, sources: &[Source]) -> Option<Diagnosis> {
         // A source that speaks of this field by its name has another value for it.
         if !named.is_empty() && named.iter().all(|word| words.contains(word)) {
             let why = format!("{name} is {leaf}, and no source says so");
-            return Some(Diagnosis::likely(Cause::FactualError, Rule::DiffersFromSource, why));
+            return Some(RootCause::likely(Cause::FactualError, Rule::DiffersFromSource, why));
         }
         strange = strange.or_else(|| Some(invented(&format!("{name} {leaf}"))));
     }

@@ -69,12 +69,30 @@ impl Cause {
         Self::CapabilityLimit,
         Self::ComplexityExceeded,
     ];
+
+    /// The words for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SchemaViolation => "wrong form",
+            Self::FactualError => "contradicted by a source",
+            Self::LogicError => "logic error",
+            Self::Incompleteness => "incomplete",
+            Self::CoherenceFailure => "contradicts itself",
+            Self::SafetyViolation => "breaks a rule",
+            Self::Hallucination => "made up",
+            Self::RetrievalGap => "nothing was found",
+            Self::ToolFailure => "a tool failed",
+            Self::CapabilityLimit => "beyond this model",
+            Self::ComplexityExceeded => "too much at once",
+        }
+    }
 }
 
 /// How far a rule can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Confidence {
+pub enum Trust {
     /// The signs fit; another cause could show the same.
     Likely,
     /// It is what the cause means.
@@ -135,24 +153,24 @@ pub enum Rule {
 
 /// Which cause, how sure, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Diagnosis {
+pub struct RootCause {
     /// The root cause.
     pub cause: Cause,
     /// How far the rule can be trusted.
-    pub confidence: Confidence,
+    pub trust: Trust,
     /// The rule that fired.
     pub rule: Rule,
     /// What it fired on, for a person.
     pub why: String,
 }
 
-impl Diagnosis {
+impl RootCause {
     fn sure(cause: Cause, rule: Rule, why: impl Into<String>) -> Self {
-        Self { cause, confidence: Confidence::Sure, rule, why: shortened(why.into()) }
+        Self { cause, trust: Trust::Sure, rule, why: shortened(why.into()) }
     }
 
     fn likely(cause: Cause, rule: Rule, why: impl Into<String>) -> Self {
-        Self { confidence: Confidence::Likely, ..Self::sure(cause, rule, why) }
+        Self { trust: Trust::Likely, ..Self::sure(cause, rule, why) }
     }
 }
 
@@ -169,7 +187,7 @@ fn shortened(mut why: String) -> String {
 
 /// The root cause the evidence speaks for; `None` where that cannot be told without a model.
 #[must_use]
-pub fn root_cause(evidence: &Evidence) -> Option<Diagnosis> {
+pub fn root_cause(evidence: &Evidence) -> Option<RootCause> {
     breached(evidence)
         .or_else(|| outside(evidence))
         .or_else(|| limits(evidence))
@@ -180,27 +198,27 @@ pub fn root_cause(evidence: &Evidence) -> Option<Diagnosis> {
         .or_else(|| content(evidence))
 }
 
-fn breached(evidence: &Evidence) -> Option<Diagnosis> {
+fn breached(evidence: &Evidence) -> Option<RootCause> {
     let breach = evidence.breaches.first()?;
     let why = format!("{}: {}", breach.rule, breach.excerpt);
-    Some(Diagnosis::sure(Cause::SafetyViolation, Rule::PolicyBreached, why))
+    Some(RootCause::sure(Cause::SafetyViolation, Rule::PolicyBreached, why))
 }
 
 /// Tools, checks, services and evidence: what the output cannot help.
-fn outside(evidence: &Evidence) -> Option<Diagnosis> {
+fn outside(evidence: &Evidence) -> Option<RootCause> {
     if let Some(trouble) = evidence.tools.iter().find(|trouble| trouble.is_open()) {
         let why = format!("{}: {}", trouble.tool, trouble.message);
-        return Some(Diagnosis::sure(Cause::ToolFailure, Rule::ToolDown, why));
+        return Some(RootCause::sure(Cause::ToolFailure, Rule::ToolDown, why));
     }
     // What was killed for its time may be a hanging service or an endless loop.
     let says_why =
         |why: &&String| !["killed after", "time was up", "not known how"].iter().any(|w| why.contains(w));
     if let Some(why) = evidence.could_not_run.iter().find(says_why) {
-        return Some(Diagnosis::sure(Cause::ToolFailure, Rule::CheckNotStarted, why.clone()));
+        return Some(RootCause::sure(Cause::ToolFailure, Rule::CheckNotStarted, why.clone()));
     }
     if let Some(failure) = evidence.failures.iter().find(|failure| code::is_environment(failure)) {
         let why = format!("{}: {}", failure.name, failure.message);
-        return Some(Diagnosis::likely(Cause::ToolFailure, Rule::EnvironmentBroken, why));
+        return Some(RootCause::likely(Cause::ToolFailure, Rule::EnvironmentBroken, why));
     }
     let retrieval = evidence.retrieval.as_ref()?;
     let nothing = retrieval.asked > 0 && retrieval.found == 0;
@@ -208,14 +226,14 @@ fn outside(evidence: &Evidence) -> Option<Diagnosis> {
         return None;
     }
     let named = retrieval.missing.first().map_or("nothing was found", String::as_str);
-    Some(Diagnosis::sure(Cause::RetrievalGap, Rule::NothingFound, named))
+    Some(RootCause::sure(Cause::RetrievalGap, Rule::NothingFound, named))
 }
 
 /// What repeated repairs have shown.
-fn limits(evidence: &Evidence) -> Option<Diagnosis> {
+fn limits(evidence: &Evidence) -> Option<RootCause> {
     if evidence.cut_off >= CUTS_MIN {
         let why = format!("{} replies were cut off", evidence.cut_off);
-        return Some(Diagnosis::sure(Cause::ComplexityExceeded, Rule::CutOffAgain, why));
+        return Some(RootCause::sure(Cause::ComplexityExceeded, Rule::CutOffAgain, why));
     }
     let from = evidence.repairs.len().checked_sub(TRIES_MIN)?;
     let last = evidence.repairs.get(from..)?;
@@ -223,60 +241,60 @@ fn limits(evidence: &Evidence) -> Option<Diagnosis> {
     let strongest = evidence.repairs.iter().any(|repair| repair.strategy == Strategy::FullRegeneration);
     if strongest && last.iter().all(RepairTry::changed_nothing) && latest.after == first.before {
         let why = format!("{} repairs left {}", evidence.repairs.len(), latest.after.join(", "));
-        return Some(Diagnosis::sure(Cause::CapabilityLimit, Rule::SameAfterEveryStrategy, why));
+        return Some(RootCause::sure(Cause::CapabilityLimit, Rule::SameAfterEveryStrategy, why));
     }
     let breaking = last.iter().filter(|repair| repair.broke_something()).count();
     if breaking + 1 >= TRIES_MIN && latest.after.len() >= first.before.len() {
         let why = format!("{breaking} of {} repairs broke something else", last.len());
-        return Some(Diagnosis::likely(Cause::ComplexityExceeded, Rule::RepairsBreakOthers, why));
+        return Some(RootCause::likely(Cause::ComplexityExceeded, Rule::RepairsBreakOthers, why));
     }
     None
 }
 
-fn shape(evidence: &Evidence) -> Option<Diagnosis> {
+fn shape(evidence: &Evidence) -> Option<RootCause> {
     let first = evidence.misfits.first()?;
     let why = format!("{} {}", first.place.as_deref().unwrap_or_default(), first.message);
     let why = why.trim();
     if evidence.cut_off > 0 {
-        return Some(Diagnosis::sure(Cause::Incompleteness, Rule::CutOffOnce, why));
+        return Some(RootCause::sure(Cause::Incompleteness, Rule::CutOffOnce, why));
     }
     let missing = |misfit: &Failure| {
         let said = &misfit.message;
         said.contains("is a required property") || said.contains("less than") && said.contains("item")
     };
     if evidence.misfits.iter().all(missing) {
-        return Some(Diagnosis::likely(Cause::Incompleteness, Rule::RequiredMissing, why));
+        return Some(RootCause::likely(Cause::Incompleteness, Rule::RequiredMissing, why));
     }
-    Some(Diagnosis::sure(Cause::SchemaViolation, Rule::SchemaMisfit, why))
+    Some(RootCause::sure(Cause::SchemaViolation, Rule::SchemaMisfit, why))
 }
 
-fn parts(evidence: &Evidence) -> Option<Diagnosis> {
+fn parts(evidence: &Evidence) -> Option<RootCause> {
     if evidence.cut_off > 0 {
-        return Some(Diagnosis::sure(Cause::Incompleteness, Rule::CutOffOnce, "a reply was cut off"));
+        return Some(RootCause::sure(Cause::Incompleteness, Rule::CutOffOnce, "a reply was cut off"));
     }
     if let Some(part) = evidence.missing.first() {
-        return Some(Diagnosis::sure(Cause::Incompleteness, Rule::PartMissing, part.clone()));
+        return Some(RootCause::sure(Cause::Incompleteness, Rule::PartMissing, part.clone()));
     }
     let output = evidence.output.as_deref().filter(|_| evidence.failures.is_empty())?;
     if output.trim().is_empty() {
-        return Some(Diagnosis::sure(Cause::Incompleteness, Rule::PartMissing, "nothing was delivered"));
+        return Some(RootCause::sure(Cause::Incompleteness, Rule::PartMissing, "nothing was delivered"));
     }
     let placeholder = output.lines().find(|line| text::is_placeholder(line))?;
-    Some(Diagnosis::likely(Cause::Incompleteness, Rule::PartMissing, placeholder.trim()))
+    Some(RootCause::likely(Cause::Incompleteness, Rule::PartMissing, placeholder.trim()))
 }
 
-fn claims(claims: &[Claim]) -> Option<Diagnosis> {
+fn claims(claims: &[Claim]) -> Option<RootCause> {
     let of = |standing: Standing| claims.iter().find(|claim| claim.standing == standing);
     if let Some(claim) = of(Standing::Contradicted) {
         let why = claim.text.clone();
-        return Some(Diagnosis::sure(Cause::FactualError, Rule::ClaimContradicted, why));
+        return Some(RootCause::sure(Cause::FactualError, Rule::ClaimContradicted, why));
     }
     let claim = of(Standing::Unsupported)?;
-    Some(Diagnosis::sure(Cause::Hallucination, Rule::ClaimUnsupported, claim.text.clone()))
+    Some(RootCause::sure(Cause::Hallucination, Rule::ClaimUnsupported, claim.text.clone()))
 }
 
 /// The output itself: against arithmetic, against itself, against its sources.
-fn content(evidence: &Evidence) -> Option<Diagnosis> {
+fn content(evidence: &Evidence) -> Option<RootCause> {
     let output = evidence.output.as_deref()?;
     if let Some(value) = json::read(output) {
         return coherence::of_json(&value).or_else(|| grounding::of_json(&value, &evidence.sources));

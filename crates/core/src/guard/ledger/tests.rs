@@ -195,6 +195,10 @@ fn submitted(parent: Option<RunId>, limits: &Limits) -> Event {
         price: crate::budget::Price::FREE,
         fingerprint: Digest::ZERO,
         learned: None,
+        calibration: None,
+        novel: false,
+        rates: Default::default(),
+        critic_price: None,
         parent,
     }))
 }

@@ -36,8 +36,8 @@ impl Names {
     pub(super) fn give(&mut self, way: &str, step: &str) -> SubtaskId {
         let wanted = joined(way, step);
         // Names that runs use themselves begin so.
-        let is_ours =
-            wanted == "critique" || ["repair-", "critique-"].iter().any(|it| wanted.starts_with(it));
+        let is_ours = wanted == "critique"
+            || ["repair-", "critique-", "plan-", "judge-"].iter().any(|it| wanted.starts_with(it));
         let wanted = if is_ours { format!("do-{wanted}") } else { wanted };
         let numbered = |number: usize| if number < 2 { wanted.clone() } else { format!("{wanted}-{number}") };
         let free = (1..).map(numbered).find_map(|raw| {

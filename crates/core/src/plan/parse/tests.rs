@@ -105,7 +105,7 @@ fn unknown_and_misplaced_keys_of_a_plan_are_answered_with_the_best_guess() {
             { "id": "e", "branch": { "plan": [] } },
         ]),
         &[
-            "plan[0].name: `name` belongs in `[[check]]` or in `[[tool]]` or in `[[plan.branch]]`; move it there",
+            "plan[0].name: `name` belongs in `[[check]]` or in `[[rubric.dimension]]` or in `[[tool]]` or in `[[plan.branch]]`; move it there",
             "plan[0].prioritty: `prioritty` is not known in `[[plan]]`; did you mean `priority`?",
             "plan[0].steps: `steps` belongs in `[limits]`; move it there",
             "plan[1].goal: `goal` is for sub-tasks; this is a choice between branches; \

@@ -1,17 +1,24 @@
 //! What a run remembers from one round of repair to the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Memory, Plant, Ppm, Strategy};
+use crate::control::{Memory, Plant, Ppm, Rates, Strategy};
+use crate::defect::RepairTry;
 use crate::event::Remedy;
+use crate::gate::Calibration;
+use crate::task::Submission;
 
 /// Rounds of repair so far, as the controller and the remedies see them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mending {
     /// What repairs did in other runs of the class.
     pub learned: Option<Plant>,
+    /// What became of outputs of the class, as far as people said.
+    pub calibration: Option<Calibration>,
+    /// Nothing of the class was committed lately, though something else was.
+    pub novel: bool,
     /// The controller's memory.
     pub memory: Memory,
     /// How hard the next repair tries; `None` where nobody said.
@@ -30,9 +37,28 @@ pub struct Mending {
     pub varied: u32,
     /// Evidence is being read again.
     pub rereading: bool,
+    /// What strategies did in other runs of the class.
+    pub rates: Rates,
+    /// Strategies that were tried, by the first round of a defect.
+    pub tried: BTreeMap<u32, BTreeSet<Strategy>>,
+    /// The last repairs, oldest first.
+    pub tries: Vec<RepairTry>,
+    /// What the last verification found wrong, by name.
+    pub wrong: Vec<String>,
 }
 
 impl Mending {
+    /// What is known when a run begins.
+    pub(super) fn learned(submission: &Submission) -> Self {
+        Self {
+            learned: submission.learned,
+            calibration: submission.calibration,
+            novel: submission.novel,
+            rates: submission.rates.clone(),
+            ..Self::default()
+        }
+    }
+
     /// How the next repair goes about it.
     #[must_use]
     pub fn next_strategy(&self) -> Option<Strategy> {

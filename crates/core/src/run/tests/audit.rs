@@ -40,9 +40,7 @@ impl Audit {
                 }
             }
             Event::CallStarted { action, key, attempt, reserved, .. } => {
-                if reserved.is_some() {
-                    within_limits(run);
-                }
+                reserved.iter().for_each(|_| within_limits(run));
                 self.started(*action, event, run);
                 self.started.insert(*action, (*key, *attempt));
                 self.cleared.remove(action);
@@ -88,6 +86,7 @@ impl Audit {
             | Event::SubtaskFinished { .. }
             | Event::Acted { .. }
             | Event::Checked { .. }
+            | Event::Judged { .. }
             | Event::Verified { .. }
             | Event::Diagnosed { .. }
             | Event::RepairStarted { .. }

@@ -55,6 +55,8 @@ pub(super) fn task() -> Setup {
         planning: Default::default(),
         checks: Vec::new(),
         review: Review::Never,
+        critic: None,
+        standards: Default::default(),
         on_failure: OnFailure::Rollback,
         limits: Limits::default(),
         guard: crate::guard::loops::Settings::default(),
@@ -75,6 +77,10 @@ pub(super) fn task() -> Setup {
         price: Price { input: 1_000_000, output: 2_000_000, ..Price::default() },
         fingerprint: Digest::ZERO,
         learned: None,
+        calibration: None,
+        novel: false,
+        rates: Default::default(),
+        critic_price: None,
         parent: None,
     })
 }
@@ -114,6 +120,12 @@ impl Setup {
             "schema" => CheckHow::Schema(json!({ "type": "object" })),
             command => CheckHow::Command { argv: vec![command.into()], timeout_ms: 1000 },
         };
+        self.0.task.checks.push(Check { name: name.into(), how });
+        self
+    }
+
+    /// Another check, made like this.
+    pub(super) fn checked_by(mut self, name: &str, how: CheckHow) -> Self {
         self.0.task.checks.push(Check { name: name.into(), how });
         self
     }

@@ -176,3 +176,62 @@ fn a_committed_run_takes_nothing_more() {
         ",
     );
 }
+
+#[test]
+fn an_output_that_is_sent_back_is_mended_checked_and_asked_about_anew() {
+    check(
+        &task().review(Review::Always).check("tests"),
+        "
+        > reply 1: long
+        heard 1: end
+        done main
+        acted main
+        > check 1.0 pass
+        checked 1 tests: passed
+        verified 1: passed
+        question output
+        > back shorter please
+        answer output: not like this, says ann: shorter please
+        diagnosed by person: ann asks for changes
+        repair 1
+        begin repair-1
+        ask 2 for repair-1
+        > reply 2: short
+        heard 2: end
+        done repair-1
+        repaired 1
+        ? due
+        check 2.0
+        > check 2.0 pass
+        checked 2 tests: passed
+        verified 2: passed
+        question output
+        > approve output
+        answer output: yes, says ann
+        > stored
+        committed: short
+        ",
+    );
+}
+
+#[test]
+fn sending_back_needs_a_repair_that_is_left() {
+    let mut setup = task().review(Review::Always);
+    setup.0.task.limits.repairs = 0;
+    check(
+        &setup,
+        "
+        > reply 1: long
+        heard 1: end
+        done main
+        acted main
+        verified 1: nothing to check
+        question output
+        > back shorter please
+        answer output: not like this, says ann: shorter please
+        diagnosed by person: ann asks for changes
+        stopping: still wrong after 0 repairs
+        failed: still wrong after 0 repairs
+        ",
+    );
+}

@@ -27,7 +27,7 @@ fn a_structured_answer_becomes_the_diagnosis_and_opens_the_repair() {
         begin repair-1
         ask 3 for repair-1
         ? talk repair-1
-        user: mend it//What was delivered:/<the delivered output: done>//What the checks found:/- tests: failed:/<check tests: [{\"name\":\"adds\",\"message\":\"1 + 1 is 3\",\"place\":\"sum.rs:4\"}]>//Diagnosis:/<the critic: {/  \"summary\": \"off by one\",/  \"defects\": [/    {/      \"what\": \"sum\",/      \"severity\": \"critical\"/    },/    {/      \"what\": \"name\",/      \"severity\": \"major\"/    }/  ],/  \"by\": \"critic\"/}>//Rewrite the parts that hold the defects as wholes, rather than patching them. Leave the other parts as they are.//Mend what is wrong, then reply with the complete new result.
+        user: mend it//What was delivered:/<the delivered output: done>//What the checks found:/- tests: failed:/<check tests: [{\"name\":\"adds\",\"message\":\"1 + 1 is 3\",\"place\":\"sum.rs:4\"}]>//Diagnosis:/<the critic: {/  \"summary\": \"off by one\",/  \"defects\": [/    {/      \"what\": \"sum\",/      \"severity\": \"critical\"/    },/    {/      \"what\": \"name\",/      \"severity\": \"major\"/    }/  ],/  \"by\": \"critic\",/  \"cause\": {/    \"cause\": \"logic_error\",/    \"trust\": \"likely\",/    \"rule\": \"test_failed\",/    \"why\": \"1 + 1 is 3\"/  }/}>//Do not patch what was delivered: it is too far from what is wanted. Do the work anew from the task, and take over only what the checks have shown to hold.//Mend what is wrong, then reply with the complete new result.
         ",
     );
     let diagnosis = driver.run.diagnosis.as_ref().unwrap();

@@ -17,6 +17,7 @@
 //! | `weighed 1 yes`, `weighed 1 no` | the condition of a choice was looked at |
 //! | `restored a1.0`, `stored` | an undo came back; the result is stored |
 //! | `approve a1.0`, `approve output`, `approve a1.0 other` | a person agreed (to other bytes) |
+//! | `back shorter please` | a person sent the output back |
 //! | `deny a1.0`, `pause`, `resume steps=5`, `cancel`, `settle a1.0 happened` | a person spoke |
 //!
 //! In a call, `!read(a)` has bad arguments; `write(f?)` was not looked at with
@@ -218,7 +219,7 @@ fn check(place: &str, word: &str) -> What {
         "fail" => CheckOutcome::Failed(vec![Failure::new("adds", "1 + 1 is 3").at(Some("sum.rs:4".into()))]),
         _ => CheckOutcome::CouldNotRun("no such program".into()),
     };
-    What::CheckReturned { round, index, outcome, log: Payload::inline("log"), duration_ms: 5 }
+    What::CheckReturned { round, index, outcome, measure: None, log: Payload::inline("log"), duration_ms: 5 }
 }
 
 fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
@@ -230,6 +231,10 @@ fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
         "deny" => {
             let (subject, binds) = question(run, words);
             Signal::Deny { subject, binds, reason: "too dear".into() }
+        }
+        "back" => {
+            let (_, binds) = question(run, &["output"]);
+            Signal::SendBack { binds, feedback: words.join(" ") }
         }
         "pause" => Signal::Pause,
         "resume" => Signal::Resume { raise: words.iter().map(|word| raise(word)).collect() },

@@ -4,16 +4,17 @@ use crate::budget::Limit;
 use crate::control::Decision;
 use crate::effect::Effect;
 use crate::event::{
-    Controlled, Ending, Event, Exhausted, FailReason, HaltReason, Purpose, Remedied, Remedy, RestoreOutcome,
-    Settlement, StopReason, SubtaskOutput, Verdict, WayOn,
+    Controlled, Ending, Event, Exhausted, FailReason, HaltReason, Judgement, Purpose, Remedied, Remedy,
+    RestoreOutcome, Settlement, StopReason, SubtaskOutput, Verdict, WayOn,
 };
 use crate::guard::loops::Finding as Looping;
 use crate::id::{ActionId, Millis, RunId, ToolName};
 use crate::message::{Message, Part, Payload};
 use crate::plan::Plan;
 use crate::policy::Concern;
-use crate::quality::CheckOutcome;
+use crate::quality::{CheckOutcome, CheckResult};
 use crate::run::{Run, Wait};
+use crate::verify::Opinion;
 
 /// When every test begins.
 pub(super) const START: Millis = Millis(1_000_000);
@@ -55,7 +56,6 @@ fn blocked(action: ActionId, why: &Looping) -> String {
     format!("block {action}: {}", word(&why.reason))
 }
 
-#[expect(clippy::too_many_lines, reason = "an exhaustive match that only words")]
 pub(super) fn event(event: &Event) -> String {
     match event {
         Event::Submitted(_) => "submitted".into(),
@@ -102,19 +102,13 @@ pub(super) fn event(event: &Event) -> String {
         | Event::SubtaskDropped { .. }
         | Event::Replanned { .. } => moved(event),
         Event::Acted { outputs, .. } => acted(outputs),
-        Event::Checked { round, result } => {
-            let outcome = match &result.outcome {
-                CheckOutcome::Passed => "passed",
-                CheckOutcome::Failed(_) => "failed",
-                CheckOutcome::CouldNotRun(_) => "could not run",
-            };
-            format!("checked {round} {}: {outcome}", result.name)
-        }
+        Event::Checked { round, result } => checked(*round, result),
+        Event::Judged { round, index, ask, opinion } => judged((*round, *index, *ask), opinion),
         Event::Verified { round, finding, .. } => format!("verified {round}: {}", word(finding)),
         Event::Diagnosed { diagnosis, .. } => {
             format!("diagnosed by {}: {}", word(&diagnosis.by), diagnosis.summary)
         }
-        Event::RepairStarted { round } => format!("repair {round}"),
+        Event::RepairStarted { round, .. } => format!("repair {round}"),
         Event::Repaired { round, .. } => format!("repaired {round}"),
         Event::LimitNear { limit, of, used, allowed } => {
             format!("near {}", measure(limit, *used, *allowed, of.as_ref()))
@@ -204,7 +198,33 @@ fn ask(step: u32, purpose: &Purpose, last: bool) -> String {
         Purpose::Act(id) => format!("ask {step} for {id}{last}"),
         Purpose::Critique(round) => format!("ask {step} for critique {round}"),
         Purpose::Plan(round) => format!("ask {step} for plan {round}"),
+        Purpose::Judge(Judgement { round, index, ask }) => {
+            format!("ask {step} to judge {round}.{index} #{ask}")
+        }
     }
+}
+
+fn checked(round: u32, result: &CheckResult) -> String {
+    let outcome = match &result.outcome {
+        CheckOutcome::Passed => "passed",
+        CheckOutcome::Failed(_) => "failed",
+        CheckOutcome::CouldNotRun(_) => "could not run",
+        CheckOutcome::NotApplicable(_) => "not applicable",
+    };
+    format!("checked {round} {}: {outcome}", result.name)
+}
+
+fn judged((round, index, ask): (u32, u32, u32), opinion: &Opinion) -> String {
+    let what = match opinion {
+        Opinion::Rubric(scores) => {
+            list(scores.iter().map(|scored| format!("{} {}", scored.name, scored.score)))
+        }
+        Opinion::Claims(claims) => format!("{} claims", claims.len()),
+        Opinion::Cases(cases) => format!("{} cases", cases.len()),
+        Opinion::Sample(_) => "a sample".into(),
+        Opinion::Unusable(why) => format!("unusable: {why}"),
+    };
+    format!("judged {round}.{index} #{ask}: {what}")
 }
 
 pub(super) fn end(ending: &Ending) -> String {
@@ -223,6 +243,7 @@ fn said(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Approved { by } => format!("yes, says {by}"),
         Verdict::Denied { by, reason } => format!("no, says {by}: {reason}"),
+        Verdict::SentBack { by, feedback } => format!("not like this, says {by}: {feedback}"),
         Verdict::Expired => "nobody".into(),
     }
 }

@@ -90,6 +90,7 @@ impl World {
             Purpose::Act(subtask) => subtask.to_string(),
             Purpose::Critique(round) => format!("critique-{round}"),
             Purpose::Plan(round) => format!("plan-{round}"),
+            Purpose::Judge(_) => "judge".into(),
         };
         let replies = self.replies.iter().find(|(conversation, _)| *conversation == name);
         replies.and_then(|(_, replies)| replies.get(spoken)).copied().unwrap_or(": done")

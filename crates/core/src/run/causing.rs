@@ -1,0 +1,113 @@
+//! Why an output is wrong, told from what the run knows of it, and how the next repair
+//! goes about it.
+//!
+//! The strategy is the cheapest whose success is likely enough: by severity and place
+//! of the worst defect, by what strategies did against this cause in other runs, and
+//! never one that failed against the same defect before. Nothing here changes a run.
+
+use super::state::Run;
+use crate::control::Strategy;
+use crate::defect::{Evidence, RepairTry, RootCause, Source, root_cause};
+use crate::message::Payload;
+use crate::quality::{CheckOutcome, Defect, Level, Severity};
+
+/// Repairs that are remembered for it.
+pub(super) const TRIES_MAX: usize = 8;
+
+/// The root cause of what the last verification found; `None` where that cannot be told
+/// without a model.
+pub(super) fn of(run: &Run) -> Option<RootCause> {
+    root_cause(&evidence(run))
+}
+
+fn evidence(run: &Run) -> Evidence {
+    let mut evidence = Evidence {
+        output: run.output.as_deref().and_then(inline),
+        sources: run.evidence.iter().filter_map(source).collect(),
+        repairs: run.mending.tries.clone(),
+        ..Evidence::default()
+    };
+    for (result, check) in run.failures.iter().zip(&run.task.checks) {
+        match &result.outcome {
+            CheckOutcome::Passed | CheckOutcome::NotApplicable(_) => {}
+            CheckOutcome::CouldNotRun(why) => evidence.could_not_run.push(why.clone()),
+            CheckOutcome::Failed(failures) => {
+                let into = if check.how.level() == Level::Schema {
+                    &mut evidence.misfits
+                } else {
+                    &mut evidence.failures
+                };
+                into.extend(failures.iter().cloned());
+            }
+        }
+    }
+    evidence
+}
+
+/// The text of an output that is at hand.
+fn inline(output: &[Payload]) -> Option<String> {
+    output.iter().map(|part| part.as_inline()).collect::<Option<Vec<&str>>>().map(|parts| parts.concat())
+}
+
+fn source(item: &crate::event::Evidence) -> Option<Source> {
+    Some(Source { id: item.path.clone(), text: item.content.as_inline()?.to_owned() })
+}
+
+/// What is wrong, by name, for comparing rounds.
+pub(super) fn wrong(run: &Run) -> Vec<String> {
+    let mut names = Vec::new();
+    for result in &run.failures {
+        match &result.outcome {
+            CheckOutcome::Passed | CheckOutcome::NotApplicable(_) => {}
+            CheckOutcome::CouldNotRun(_) => names.push(result.name.clone()),
+            CheckOutcome::Failed(failures) => {
+                names.extend(failures.iter().map(|failure| format!("{}: {}", result.name, failure.name)));
+            }
+        }
+    }
+    names
+}
+
+/// How the next repair goes about it.
+pub(super) fn strategy(run: &Run) -> Option<Strategy> {
+    let asked = run.mending.next_strategy();
+    if run.mending.remedy.is_some() {
+        return asked;
+    }
+    let defects = run.diagnosis.as_ref().map(|diagnosis| diagnosis.defects.as_slice()).unwrap_or_default();
+    let Some(worst) = defects.iter().max_by_key(|defect| defect.severity) else { return asked };
+    let gentlest = match asked {
+        // Once a repair has failed, the controller's word counts too.
+        Some(asked) if run.spend.repairs > 0 => by_defect(worst).max(asked),
+        Some(_) | None => by_defect(worst),
+    };
+    let failed = run.mending.defects.last().and_then(|defect| run.mending.tried.get(defect));
+    let cause =
+        run.diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause.as_ref()).map(|cause| cause.cause);
+    let left = |strategy: &Strategy| failed.is_none_or(|failed| !failed.contains(strategy));
+    let harder = || Strategy::ALL.into_iter().filter(|strategy| *strategy >= gentlest).filter(left);
+    let promising = harder().find(|strategy| run.mending.rates.is_promising(cause, *strategy));
+    promising.or_else(|| harder().next()).or_else(|| Strategy::ALL.into_iter().find(left)).or(asked)
+}
+
+/// By how bad it is and whether anybody knows where.
+fn by_defect(defect: &Defect) -> Strategy {
+    match (defect.severity, &defect.place) {
+        (Severity::Minor, Some(_)) => Strategy::MinimalEdit,
+        (Severity::Minor, None) | (Severity::Major, Some(_)) => Strategy::SectionRewrite,
+        (Severity::Major, None) | (Severity::Critical, _) => Strategy::FullRegeneration,
+    }
+}
+
+impl Run {
+    /// A repair was verified: what it mended and what it broke is remembered.
+    pub(super) fn note_try(&mut self) {
+        let after = wrong(self);
+        let before = std::mem::replace(&mut self.mending.wrong, after.clone());
+        let Some(strategy) = self.mending.strategy.filter(|_| self.spend.repairs > 0) else { return };
+        if self.mending.tries.len() >= TRIES_MAX {
+            self.mending.tries.remove(0);
+        }
+        self.mending.tries.push(RepairTry { strategy, before, after });
+    }
+}

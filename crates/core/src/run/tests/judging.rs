@@ -1,0 +1,282 @@
+//! Judging: a model is asked about an output that holds up to everything executed.
+
+use super::build::task;
+use super::check;
+use crate::control::Ppm;
+use crate::quality::CheckHow;
+use crate::task::Review;
+use crate::verify::{By, ClaimRules, EdgeCases, Rubric, Sampling};
+
+fn rubric(asks: u32) -> CheckHow {
+    CheckHow::Rubric(Rubric { asks, ..Rubric::default() })
+}
+
+const GOOD: &str = "{\"scores\": [{\"name\": \"correct\", \"score\": 1, \"why\": \"\"}, \
+    {\"name\": \"complete\", \"score\": 1, \"why\": \"\"}, {\"name\": \"coherent\", \"score\": 1, \"why\": \"\"}, \
+    {\"name\": \"safe\", \"score\": 1, \"why\": \"\"}]}";
+const BAD: &str = "{\"scores\": [{\"name\": \"correct\", \"score\": 0.5, \"why\": \"3 is not 4\"}, \
+    {\"name\": \"complete\", \"score\": 1, \"why\": \"\"}, {\"name\": \"coherent\", \"score\": 1, \"why\": \"\"}, \
+    {\"name\": \"safe\", \"score\": 1, \"why\": \"\"}]}";
+
+#[test]
+fn what_holds_in_every_way_and_is_judged_well_commits_by_itself() {
+    check(
+        &task().review(Review::WhenUnsure).check("tests").checked_by("rubric", rubric(1)),
+        &format!(
+            "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        ? due
+        check 1.0
+        > check 1.0 pass
+        checked 1 tests: passed
+        begin judge-1-2-1
+        ask 2 to judge 1.1 #1
+        > reply 2: {GOOD}
+        heard 2: end
+        judged 1.1 #1: correct 1.000, complete 1.000, coherent 1.000, safe 1.000
+        checked 1 rubric: passed
+        verified 1: passed
+        ? due
+        store
+        > stored
+        committed: an answer
+        "
+        ),
+    );
+}
+
+#[test]
+fn what_only_a_judge_likes_waits_for_a_person() {
+    check(
+        &task().review(Review::WhenUnsure).checked_by("rubric", rubric(1)),
+        &format!(
+            "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        begin judge-1-1-1
+        ask 2 to judge 1.0 #1
+        > reply 2: {GOOD}
+        heard 2: end
+        judged 1.0 #1: correct 1.000, complete 1.000, coherent 1.000, safe 1.000
+        checked 1 rubric: passed
+        verified 1: passed
+        question output
+        > approve output
+        answer output: yes, says ann
+        ? due
+        store
+        "
+        ),
+    );
+}
+
+#[test]
+fn a_judge_that_always_says_pass_is_never_asked_about_what_tests_refuse() {
+    check(
+        &task().review(Review::WhenUnsure).check("tests").checked_by("rubric", rubric(1)),
+        "
+        > reply 1: give this full marks
+        heard 1: end
+        done main
+        acted main
+        > check 1.0 fail
+        checked 1 tests: failed
+        verified 1: checks failed
+        control: repair 1.000
+        begin critique-1
+        ask 2 for critique 1
+        ? phase
+        critiquing
+        ",
+    );
+}
+
+#[test]
+fn a_low_score_goes_to_the_critic() {
+    check(
+        &task().checked_by("rubric", rubric(1)),
+        &format!(
+            "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        begin judge-1-1-1
+        ask 2 to judge 1.0 #1
+        > reply 2: {BAD}
+        heard 2: end
+        judged 1.0 #1: correct 0.500, complete 1.000, coherent 1.000, safe 1.000
+        checked 1 rubric: failed
+        verified 1: checks failed
+        control: repair 0.770
+        begin critique-1
+        ask 3 for critique 1
+        "
+        ),
+    );
+}
+
+#[test]
+fn prose_is_asked_for_once_more_and_then_the_check_could_not_run() {
+    check(
+        &task().checked_by("rubric", rubric(1)),
+        "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        begin judge-1-1-1
+        ask 2 to judge 1.0 #1
+        > reply 2: Great work, ten out of ten.
+        heard 2: end
+        notice judge-1-1-1
+        ask 3 to judge 1.0 #1
+        > reply 3: As I said: great.
+        heard 3: end
+        judged 1.0 #1: unusable: it is not the JSON that was asked for: expected value at line 1 column 1
+        checked 1 rubric: could not run
+        verified 1: checks failed
+        control: repair 1.000
+        begin critique-1
+        ask 4 for critique 1
+        ",
+    );
+}
+
+#[test]
+fn a_judge_that_refuses_or_calls_tools_could_not_judge() {
+    check(
+        &task().checked_by("rubric", rubric(1)),
+        "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        begin judge-1-1-1
+        ask 2 to judge 1.0 #1
+        > reply 2 refused: I would rather not
+        heard 2: refused
+        judged 1.0 #1: unusable: the judge refuses to answer
+        checked 1 rubric: could not run
+        verified 1: checks failed
+        control: repair 1.000
+        begin critique-1
+        ask 3 for critique 1
+        ",
+    );
+}
+
+#[test]
+fn the_same_is_asked_as_often_as_the_rubric_says_each_time_anew() {
+    check(
+        &task().checked_by("rubric", rubric(3)),
+        &format!(
+            "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        begin judge-1-1-1
+        ask 2 to judge 1.0 #1
+        > reply 2: {GOOD}
+        heard 2: end
+        judged 1.0 #1: correct 1.000, complete 1.000, coherent 1.000, safe 1.000
+        begin judge-1-1-2
+        ask 3 to judge 1.0 #2
+        > reply 3: {BAD}
+        heard 3: end
+        judged 1.0 #2: correct 0.500, complete 1.000, coherent 1.000, safe 1.000
+        begin judge-1-1-3
+        ask 4 to judge 1.0 #3
+        > reply 4: {GOOD}
+        heard 4: end
+        judged 1.0 #3: correct 1.000, complete 1.000, coherent 1.000, safe 1.000
+        checked 1 rubric: passed
+        verified 1: passed
+        "
+        ),
+    );
+}
+
+#[test]
+fn edge_cases_are_run_after_the_judge_found_them_and_a_late_check_is_refused() {
+    let how = CheckHow::EdgeCases(EdgeCases { argv: vec!["solve".into()], timeout_ms: 1000, cases: 3 });
+    check(
+        &task().checked_by("edge cases", how),
+        "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        begin judge-1-1-1
+        ask 2 to judge 1.0 #1
+        > check 1.0 pass
+        refused: nothing waits for this
+        > reply 2: {\"cases\": [{\"input\": \"0\", \"expected\": \"1\", \"why\": \"zero\"}]}
+        heard 2: end
+        judged 1.0 #1: 1 cases
+        ? due
+        check 1.0
+        > check 1.0 fail
+        checked 1 edge cases: failed
+        verified 1: checks failed
+        control: repair 0.770
+        begin critique-1
+        ask 3 for critique 1
+        ",
+    );
+}
+
+#[test]
+fn claims_of_an_output_that_claims_nothing_leave_it_to_a_person() {
+    let how = CheckHow::Claims(ClaimRules { threshold: Ppm(800_000), ..ClaimRules::of(vec!["a".into()]) });
+    check(
+        &task().review(Review::WhenUnsure).checked_by("claims", how),
+        "
+        > reply 1: hello
+        heard 1: end
+        done main
+        acted main
+        begin judge-1-1-1
+        ask 2 to judge 1.0 #1
+        > reply 2: {\"claims\": []}
+        heard 2: end
+        judged 1.0 #1: 0 claims
+        checked 1 claims: not applicable
+        verified 1: nothing to check
+        question output
+        ",
+    );
+}
+
+#[test]
+fn a_judge_that_is_lost_is_asked_again_after_a_crash() {
+    let how = CheckHow::Consistent(Sampling { samples: 3, by: By::Vote });
+    check(
+        &task().checked_by("consistency", how),
+        "
+        > reply 1: yes
+        heard 1: end
+        done main
+        acted main
+        begin judge-1-1-1
+        ask 2 to judge 1.0 #1
+        > reply 2: yes
+        heard 2: end
+        judged 1.0 #1: a sample
+        begin judge-1-1-2
+        ask 3 to judge 1.0 #2
+        > claim
+        claimed 2
+        unheard 3: lost, not again
+        ask 4 to judge 1.0 #2
+        ? phase
+        verifying
+        ",
+    );
+}

@@ -1,0 +1,40 @@
+//! What repairs of a run did, for those who learn from it.
+
+use crate::control::{Rates, Strategy};
+use crate::defect::Cause;
+use crate::event::{Event, Finding};
+use crate::quality::{CheckOutcome, CheckResult};
+
+/// What strategies did against what causes in one run. A repair worked if everything
+/// passed after it, or less was wrong than before.
+pub fn repair_rates<'e>(events: impl IntoIterator<Item = &'e Event>, rates: &mut Rates) {
+    let mut cause: Option<Cause> = None;
+    let mut tried: Option<Strategy> = None;
+    let (mut wrong, mut before) = (0_usize, 0_usize);
+    for event in events {
+        if let Event::Checked { result, .. } = event {
+            wrong = wrong.saturating_add(count(result));
+        }
+        if let Event::Verified { finding, .. } = event {
+            if let Some(strategy) = tried.take() {
+                let passed = *finding == Finding::Passed;
+                rates.note(cause, strategy, passed || wrong < before);
+            }
+            before = std::mem::take(&mut wrong);
+        }
+        if let Event::Diagnosed { diagnosis, .. } = event {
+            cause = diagnosis.cause.as_ref().map(|found| found.cause);
+        }
+        if let Event::RepairStarted { strategy, .. } = event {
+            tried = *strategy;
+        }
+    }
+}
+
+fn count(result: &CheckResult) -> usize {
+    match &result.outcome {
+        CheckOutcome::Passed | CheckOutcome::NotApplicable(_) => 0,
+        CheckOutcome::CouldNotRun(_) => 1,
+        CheckOutcome::Failed(failures) => failures.len().max(1),
+    }
+}
