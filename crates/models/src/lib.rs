@@ -18,6 +18,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bowline_core::append_list::AppendList;
 use bowline_core::budget::Price;
+use bowline_core::control::Ppm;
 use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::id::RunId;
 use bowline_core::message::{Stop, Usage};
@@ -46,6 +47,8 @@ pub struct Request {
     pub schema: Option<serde_json::Value>,
     /// Most output tokens.
     pub output_tokens: u64,
+    /// How freely it chooses its words; `None`: as it likes best.
+    pub temperature: Option<Ppm>,
 }
 
 /// One entry of a conversation, with its texts at hand.

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_core::budget::Price;
-use bowline_core::event::{Purpose, StepTrouble};
+use bowline_core::event::{Judgement, Purpose, StepTrouble};
 use bowline_core::message::Usage;
 
 use crate::{Answer, Model, ModelError, OpenModelError, Request, Said, SaidCall, Watcher};
@@ -156,6 +156,9 @@ fn address(request: &Request) -> Result<(Cow<'_, str>, usize), ModelError> {
         ))),
         Purpose::Act(subtask) => Ok((Cow::Borrowed(subtask.as_str()), replied())),
         Purpose::Plan(round) => Ok((Cow::Owned(format!("plan-{round}")), replied())),
+        Purpose::Judge(Judgement { round, index, ask }) => {
+            Ok((Cow::Owned(format!("judge-{round}-{}-{ask}", index + 1)), replied()))
+        }
         Purpose::Critique(round) => {
             match round.checked_sub(1).and_then(|index| usize::try_from(index).ok()) {
                 Some(index) => Ok((Cow::Borrowed(script::CRITIQUE), index)),

@@ -39,6 +39,7 @@ fn request(messages: Vec<Said>) -> Request {
         messages: messages.into_iter().collect(),
         tools: Arc::from([]),
         schema: None,
+        temperature: None,
         output_tokens: 100,
     }
 }

@@ -3,13 +3,20 @@
 //! A check only looks. A command that ran no tests has checked nothing and does
 //! not pass; what could not be started or ended in time is neither.
 
+mod assertion;
+mod cases;
 mod python;
 pub mod report;
+mod suite;
 
 use std::time::Duration;
 
 use bowline_core::quality::{CheckOutcome, Failure};
 use serde_json::Value;
+
+pub use assertion::{assertion_check, validate_assertion};
+pub use cases::run_edge_cases;
+pub use suite::{Tested, run_tests};
 
 use crate::arguments::parse_strict;
 use crate::program::{Ended, Program, Ran};

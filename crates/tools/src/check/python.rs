@@ -35,6 +35,12 @@ pub(super) fn failures(log: &str, root: &Path) -> Vec<Failure> {
     if found.is_empty() { pytest(&lines, root) } else { found }
 }
 
+/// How many tests Python's own runner says it ran.
+pub(super) fn tests_ran(log: &str) -> Option<u64> {
+    let lines: Vec<&str> = log.lines().collect();
+    sum(&lines, &UNITTEST_RAN)
+}
+
 /// Why a run that ended well (or with 5, "no tests") has tested nothing.
 pub(super) fn nothing_tested(log: &str, code: i32) -> Option<String> {
     let lines: Vec<&str> = log.lines().collect();

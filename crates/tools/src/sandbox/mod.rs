@@ -117,12 +117,8 @@ fn narrow(task: &Task) -> Option<Vec<String>> {
 /// Whether a task has programs run: tools that are programs, checks, or servers.
 #[must_use]
 pub fn runs_programs(task: &Task) -> bool {
-    use bowline_core::quality::CheckHow;
     let is_program = |choice: &task::ToolChoice| choice.command.is_some() || choice.name == "run_command";
-    let is_command = |check: &bowline_core::quality::Check| match check.how {
-        CheckHow::Command { .. } => true,
-        CheckHow::Schema(_) => false,
-    };
+    let is_command = |check: &bowline_core::quality::Check| check.how.program().is_some();
     let is_started = |server: &Server| matches!(server.how, server::Reach::Stdio { .. });
     let starts_servers = task.agent.as_ref().is_some_and(|agent| agent.servers.iter().any(is_started));
     starts_servers || task.tools.iter().any(is_program) || task.checks.iter().any(is_command)

@@ -18,6 +18,7 @@ mod pauses;
 mod programs;
 mod registry;
 mod undo;
+mod verification;
 mod web;
 mod writes;
 
