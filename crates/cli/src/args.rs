@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Approve(ApproveArgs),
     /// Say no to what a run asks
     Deny(DenyArgs),
+    /// Send an output back to repair, saying what shall be changed
+    Revise(ReviseArgs),
     /// Tell how a call in doubt went
     Settle(SettleArgs),
     /// Fold a run's journal up to an event and show the state there
@@ -65,6 +67,8 @@ pub(crate) enum Command {
     Audit(AuditCommand),
     /// Write a run's journal, output and provenance
     Export(ExportArgs),
+    /// Show how far the confidence of runs can be relied upon
+    Calibrate(CalibrateArgs),
     /// Remove old runs that have ended, and what is left of removed ones
     Gc(GcArgs),
     /// Tell whether a task or an agent manifest is right, and what it allows
@@ -94,6 +98,7 @@ impl Command {
             Self::Replay(args) => args.json,
             Self::Audit(AuditCommand::Verify(args)) => args.json,
             Self::Export(args) => args.json,
+            Self::Calibrate(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Plan(args) => args.format == PlanFormat::Json,
             Self::Guard(args) => args.wants_json(),
@@ -102,6 +107,7 @@ impl Command {
             | Self::Cancel(_)
             | Self::Approve(_)
             | Self::Deny(_)
+            | Self::Revise(_)
             | Self::Settle(_)
             | Self::Gc(_)
             | Self::Check(_)
@@ -255,6 +261,25 @@ pub(crate) struct DenyArgs {
     /// Why; the model reads it
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: String,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct ReviseArgs {
+    /// The run
+    pub(crate) run: String,
+    /// What shall be changed; the model reads it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) feedback: String,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct CalibrateArgs {
+    /// Only runs whose task has this class
+    #[arg(long, value_name = "NAME")]
+    pub(crate) class: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Words)]

@@ -3,14 +3,17 @@
 //! The answer carries the hash of what was shown, so a question that changed
 //! meanwhile is not answered by it.
 
+use std::collections::BTreeSet;
 use std::io::BufRead as _;
 
 use bowline::Engine;
 use bowline_core::event::{Doubt, Settlement, Subject};
+use bowline_core::gate::Disposition;
 use bowline_core::id::{ActionId, RunId};
 use bowline_core::input::Signal;
 use bowline_core::message::Payload;
 use bowline_core::run::{BatchCall, Run, Thread, Wait};
+use bowline_core::view::assured;
 use bowline_store::RunStore;
 
 use crate::error::CliError;
@@ -18,6 +21,9 @@ use crate::home::person;
 use crate::interrupt::Interrupts;
 use crate::render::{Screen, escape, words};
 use crate::report;
+
+/// Most files that are listed.
+const FILES_SHOWN: usize = 20;
 
 /// The lines that show what is asked.
 pub(crate) async fn shown(store: &dyn RunStore, run: &Run, wait: &Wait) -> Result<Vec<String>, CliError> {
@@ -43,6 +49,10 @@ pub(crate) async fn shown(store: &dyn RunStore, run: &Run, wait: &Wait) -> Resul
             lines.extend(escape::multiline(&output).lines().map(|line| format!("  │ {line}")));
             let checked = if run.checked { "its checks passed" } else { "nothing has been checked" };
             lines.push(format!("  checks     {checked}"));
+            let found = run.assurance.as_deref().map(assured).unwrap_or_default();
+            lines.extend(found.into_iter().map(|line| format!("  {:<9}  {line}", "")));
+            lines.extend(changed(run));
+            lines.push(format!("  advice     {}", advice(run)));
             lines.push(format!("  content    sha256 {binds}"));
             lines.push(format!("  until      {}", words::utc(*expires_at)));
             lines
@@ -58,6 +68,36 @@ pub(crate) async fn shown(store: &dyn RunStore, run: &Run, wait: &Wait) -> Resul
             lines
         }
     })
+}
+
+/// The files a run has written, each once.
+fn changed(run: &Run) -> Vec<String> {
+    let paths: BTreeSet<&str> = run.images.iter().map(|(_, image)| image.result().0).collect();
+    let more = paths.len().saturating_sub(FILES_SHOWN);
+    let mut lines: Vec<String> = paths
+        .into_iter()
+        .take(FILES_SHOWN)
+        .map(|path| format!("  wrote      {}", escape::line(path)))
+        .collect();
+    if more > 0 {
+        lines.push(format!("  wrote      … and {more} more"));
+    }
+    lines
+}
+
+/// What is best done about an output, by what is known of it.
+fn advice(run: &Run) -> &'static str {
+    match run.assurance.as_deref() {
+        None => "read it: nothing is known about it",
+        Some(found) => match (found.disposition, found.confidence) {
+            (Disposition::Commit, _) => "approve: everything that was executed holds",
+            (Disposition::Person, Some(_)) => {
+                "read it, then approve or ask for changes: only a judge was asked"
+            }
+            (Disposition::Person, None) => "read it with care: nothing was checked",
+            (Disposition::Reject, _) => "ask for changes, or deny it: it is not likely to be right",
+        },
+    }
 }
 
 async fn call_lines(store: &dyn RunStore, run: &Run, action: ActionId) -> Result<Vec<String>, CliError> {
@@ -107,8 +147,14 @@ async fn ask_consent(
     (run, wait): (&RunId, &Wait),
     interrupts: &Interrupts,
 ) -> Result<bool, CliError> {
-    screen.ask("approve? [y/n] ");
+    let is_output = matches!(wait, Wait::Approval { subject: Subject::Output, .. });
+    screen.ask(if is_output { "approve? [y/n/c: ask for changes] " } else { "approve? [y/n] " });
     match answer(interrupts).await.as_deref() {
+        Some("c") if is_output => {
+            screen.ask("what shall be changed? (the model reads it) ");
+            let Some(feedback) = answer(interrupts).await else { return Ok(false) };
+            engine.send_back(run, &person(), wait, &feedback).await?;
+        }
         Some("y" | "yes") => engine.approve(run, &person(), wait).await?,
         Some("n" | "no") => {
             screen.ask("why not? (the model reads it) ");

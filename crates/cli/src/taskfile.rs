@@ -9,7 +9,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use bowline_core::agent::{self, Manifest};
-use bowline_core::quality::CheckHow;
 use bowline_core::task::{self, BadTask, Sandbox, Task};
 use serde_json::{Value, json};
 
@@ -152,6 +151,7 @@ fn replace(raw: &mut Value, args: &TaskArgs, here: &Path) {
 /// Makes every path of the task absolute.
 fn anchor(task: &mut Task, base: &Path) {
     task.model = absolute_model(&task.model, base);
+    task.critic = task.critic.as_deref().map(|critic| absolute_model(critic, base));
     let workspace = join(base, &task.workspace.path);
     task.workspace.path = workspace.display().to_string();
     if let Sandbox::Cage { read, write } = &mut task.sandbox {
@@ -169,7 +169,7 @@ fn anchor(task: &mut Task, base: &Path) {
         }
     }
     for check in &mut task.checks {
-        if let CheckHow::Command { argv, .. } = &mut check.how {
+        if let Some(argv) = check.how.program_mut() {
             // A check runs in the workspace; what is not there is meant beside the task file.
             let meant = |word: &&mut String| {
                 word.starts_with("./")

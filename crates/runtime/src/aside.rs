@@ -12,11 +12,8 @@ use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::id::{ActionId, SubtaskId};
 use bowline_core::message::Stop;
 use bowline_core::task::Task;
-use bowline_core::tool::ToolSpec;
 use bowline_models::{Answer, Model, ModelError, Request, Said, Unwatched};
 use bowline_tools::{Inference, SideAnswer, SideModel, SideQuestion};
-
-use crate::error::EngineError;
 
 /// Whom a run of this task may ask on the side.
 pub(crate) fn of(task: &Task, model: &Arc<dyn Model>) -> Inference {
@@ -25,24 +22,6 @@ pub(crate) fn of(task: &Task, model: &Arc<dyn Model>) -> Inference {
         Inference::of(Arc::new(RunModel { model: model.clone(), name: task.model.clone(), output_tokens }))
     } else {
         Inference::default()
-    }
-}
-
-/// Refuses a task with tools that ask a model which must not be asked.
-pub(crate) fn refuse_what_leaks(
-    task: &Task,
-    model: &dyn Model,
-    tools: &[ToolSpec],
-) -> Result<(), EngineError> {
-    match tools.iter().find(|tool| tool.asks_model()) {
-        Some(tool) if !may_ask(task, model) => Err(EngineError::Task {
-            what: format!(
-                "the run is sovereign, and {} would ask {}, which is remote",
-                tool.name, task.model
-            ),
-            remedy: "leave the tool out, or choose a model on this machine or another privacy tier".into(),
-        }),
-        Some(_) | None => Ok(()),
     }
 }
 
@@ -76,6 +55,7 @@ impl SideModel for RunModel {
             tools: Arc::new([]),
             schema: None,
             output_tokens: self.output_tokens,
+            temperature: None,
         };
         // Nobody watches: what a side question says belongs to no conversation.
         match self.model.call(request, &Unwatched).await {

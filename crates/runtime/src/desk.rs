@@ -338,6 +338,7 @@ fn broken_down(key: EffectKey) -> What {
             round,
             index,
             outcome: CheckOutcome::CouldNotRun(message()),
+            measure: None,
             log: Payload::inline(""),
             duration_ms: 0,
         },

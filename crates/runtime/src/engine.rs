@@ -1,5 +1,6 @@
 //! The engine: takes tasks, runs them, and goes on with them after a crash.
 
+mod answers;
 pub(crate) mod equip;
 mod learning;
 
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bowline_core::event::{Confinement, Ending, Raise};
+use bowline_core::gate::Recorded;
 use bowline_core::id::{RunId, WorkerId};
 use bowline_core::input::Signal;
 use bowline_core::run::Wait;
@@ -22,7 +24,6 @@ use bowline_tools::{Cages, Launcher, Reach, Sandbox, Tool, runs_programs};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
-use crate::aside;
 use crate::clerk::Clerk;
 use crate::clock::{Chance, Clock, SystemChance, SystemClock};
 use crate::desk::{Desk, LEASE_MS};
@@ -60,16 +61,16 @@ pub enum Patience {
 
 /// Opens the model a task names.
 pub trait ModelSource: Send + Sync {
-    /// The model for this task.
-    fn open(&self, task: &Task) -> Result<Arc<dyn Model>, OpenModelError>;
+    /// The model of this name (`kind:argument`), for this task.
+    fn open(&self, task: &Task, model: &str) -> Result<Arc<dyn Model>, OpenModelError>;
 }
 
 /// Models by reference (`kind:argument`), relative to a folder.
 struct ByReference(PathBuf);
 
 impl ModelSource for ByReference {
-    fn open(&self, task: &Task) -> Result<Arc<dyn Model>, OpenModelError> {
-        bowline_models::open(&task.model, &self.0)
+    fn open(&self, _: &Task, model: &str) -> Result<Arc<dyn Model>, OpenModelError> {
+        bowline_models::open(model, &self.0)
     }
 }
 
@@ -215,14 +216,28 @@ impl Engine {
         let inner = &self.inner;
         inner.refuse_what_cannot_work(&task).await?;
         equip::secrets(&task).await?;
-        let model = inner.models.open(&task)?;
+        let model = inner.model(&task, &task.model)?;
         let tools = inner.tools_of(&task).await?;
-        aside::refuse_what_leaks(&task, model.as_ref(), &tools)?;
-        let price = model.price().ok_or_else(|| unpriced(&task))?;
+        let price = model.price().ok_or_else(|| unpriced(&task.model))?;
+        let critic_price = inner.critic_price(&task)?;
         let fingerprint = Submission::fingerprint_of(&task, &tools);
         let seed = inner.name();
-        let learned = learning::plant(inner.store.as_ref(), &task).await;
-        let submission = Submission { task, tools, key, seed, price, fingerprint, learned, parent: None };
+        let learning::Learned { plant: learned, calibration, rates, novel } =
+            learning::of(inner.store.as_ref(), &task).await;
+        let submission = Submission {
+            task,
+            tools,
+            key,
+            seed,
+            price,
+            fingerprint,
+            learned,
+            calibration,
+            novel,
+            rates,
+            critic_price,
+            parent: None,
+        };
         loop {
             let id = RunId::from_chance(&draw::<12>(inner.chance.as_ref()));
             match inner.store.submit(&id, submission.clone(), inner.clock.now()).await {
@@ -230,6 +245,12 @@ impl Engine {
                 outcome => return Ok(outcome?),
             }
         }
+    }
+
+    /// What people said about outputs, of runs of this class or of all, held against how
+    /// sure the runs were.
+    pub async fn outcomes(&self, class: Option<&str>) -> Vec<Recorded> {
+        learning::outcomes(self.inner.store.as_ref(), class).await
     }
 
     /// Whether programs of this task would run here with the rights of whoever runs
@@ -288,28 +309,6 @@ impl Engine {
     /// Ends a run, resumable.
     pub async fn cancel(&self, id: &RunId, by: &str) -> Result<(), EngineError> {
         self.signal(id, by, Signal::Cancel).await
-    }
-
-    /// Says yes to what a run waits for. `wait` comes from `Run::waits`, so the
-    /// answer is bound to exactly what was shown.
-    pub async fn approve(&self, id: &RunId, by: &str, wait: &Wait) -> Result<(), EngineError> {
-        match wait {
-            Wait::Approval { subject, binds, .. } => {
-                self.signal(id, by, Signal::Approve { subject: *subject, binds: *binds }).await
-            }
-            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
-        }
-    }
-
-    /// Says no to what a run waits for.
-    pub async fn deny(&self, id: &RunId, by: &str, wait: &Wait, reason: &str) -> Result<(), EngineError> {
-        match wait {
-            Wait::Approval { subject, binds, .. } => {
-                let signal = Signal::Deny { subject: *subject, binds: *binds, reason: reason.into() };
-                self.signal(id, by, signal).await
-            }
-            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
-        }
     }
 
     /// The state of a run, from its journal alone.
@@ -547,23 +546,11 @@ impl Inner {
 }
 
 /// A model whose price nobody knows is not free.
-fn unpriced(task: &Task) -> EngineError {
+fn unpriced(model: &str) -> EngineError {
     EngineError::Task {
-        what: format!("nobody knows what {} costs", task.model),
+        what: format!("nobody knows what {model} costs"),
         remedy: "state the model's price, or declare it free".into(),
     }
-}
-
-fn not_a_question(wait: &Wait) -> EngineError {
-    let (what, remedy) = match wait {
-        Wait::Paused => ("the run is paused, not asking".to_string(), "resume it"),
-        Wait::InDoubt { action, .. } => (
-            format!("nobody knows whether {action} happened"),
-            "settle it: happened, did not happen, or given up",
-        ),
-        Wait::Approval { subject, .. } => (format!("{subject} is a question"), "answer it"),
-    };
-    EngineError::Task { what, remedy: remedy.into() }
 }
 
 /// So many random bytes.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bowline_core::append_list::AppendList;
 use bowline_core::budget::Cost;
+use bowline_core::control::Ppm;
 use bowline_core::effect::Effect;
 use bowline_core::event::{Confinement, Evidence, Outcome, Purpose, RestoreOutcome, StepTrouble};
 use bowline_core::guard::OutputTrace;
@@ -18,14 +19,14 @@ use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
 use bowline_core::plan::Test;
 use bowline_core::policy::Concern;
 use bowline_core::provenance::Digest;
-use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
+use bowline_core::quality::{CheckOutcome, Failure};
 use bowline_core::tool::{FileImage, OUTPUT_BYTES, ToolSpec};
 use bowline_core::untrusted::suspicion::suspicion;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
     CallContext, Inference, OVERRUN_MAX, Probed, Reach, Registry, Sandbox, Secrets, ToolOutput, Workspace,
-    cap_output, check, evidence, restore,
+    cap_output, evidence, restore,
 };
 
 use crate::clock::Clock;
@@ -57,6 +58,9 @@ impl From<What> for Arrival {
     }
 }
 
+/// The model that judges and diagnoses, under its name.
+pub(crate) type Critic = (String, Arc<dyn Model>);
+
 /// Everything effects of one run need.
 #[derive(Clone)]
 pub(crate) struct Hands {
@@ -64,6 +68,8 @@ pub(crate) struct Hands {
     pub(crate) epoch: u64,
     pub(crate) store: Arc<dyn RunStore>,
     pub(crate) model: Arc<dyn Model>,
+    /// The model that judges and diagnoses, and its name, where it is another.
+    pub(crate) critic: Option<Critic>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) judge: Arc<Judge>,
     pub(crate) workspace: Workspace,
@@ -92,9 +98,10 @@ impl Hands {
                 tools,
                 schema,
                 output_tokens,
+                temperature,
                 timeout_ms,
             } => {
-                let ask = Ask { step, purpose, attempt, model, tools, schema, output_tokens };
+                let ask = Ask { step, purpose, attempt, model, tools, schema, output_tokens, temperature };
                 self.call_model(ask, messages, timeout_ms).await
             }
             Effect::PrepareCall { action, tool, args } => self.prepare(action, &tool, &args).await,
@@ -107,9 +114,7 @@ impl Hands {
                 self.probe(&tool, &args, context).await
             }
             Effect::ReadEvidence { paths } => self.read_evidence(&paths).await,
-            Effect::RunCheck { round, index, how, output } => {
-                self.run_check(round, index, &how, &output).await
-            }
+            effect @ Effect::RunCheck { .. } => self.run_check(&effect).await,
             Effect::Weigh { serial, output, test } => self.weigh(serial, &output, &test).await,
             Effect::Restore { action, image } => self.restore(action, &image).await,
             Effect::StoreResult { output } => self.store_result(&output).await,
@@ -137,8 +142,11 @@ impl Hands {
             tools: ask.tools,
             schema: ask.schema,
             output_tokens: ask.output_tokens,
+            temperature: ask.temperature,
         };
-        let answer = within(timeout_ms, self.model.call(request, &watcher)).await;
+        let model = self.critic.as_ref().filter(|(name, _)| *name == request.model);
+        let model = model.map_or(&self.model, |(_, critic)| critic);
+        let answer = within(timeout_ms, model.call(request, &watcher)).await;
         Ok(match answer {
             None => failed(step, StepTrouble::TimedOut, format!("no answer within {timeout_ms} ms"), None),
             Some(Err(ModelError { kind, message, retry_after_ms })) => {
@@ -204,10 +212,11 @@ impl Hands {
         if self.judge.is_free_of_secrets(&masked) { (masked, true) } else { ("{}".to_owned(), false) }
     }
 
-    fn masked_outcome(&self, outcome: CheckOutcome) -> CheckOutcome {
+    pub(crate) fn masked_outcome(&self, outcome: CheckOutcome) -> CheckOutcome {
         match outcome {
             CheckOutcome::Passed => CheckOutcome::Passed,
             CheckOutcome::CouldNotRun(why) => CheckOutcome::CouldNotRun(self.masked(why)),
+            CheckOutcome::NotApplicable(why) => CheckOutcome::NotApplicable(self.masked(why)),
             CheckOutcome::Failed(failures) => {
                 let masked = |failure: Failure| failure.map_texts(|text| self.masked(text));
                 CheckOutcome::Failed(failures.into_iter().map(masked).collect())
@@ -330,31 +339,6 @@ impl Hands {
         Ok(Arrival { what: What::EvidenceRead(Ok(found)), blobs })
     }
 
-    async fn run_check(
-        &self,
-        round: u32,
-        index: usize,
-        how: &CheckHow,
-        output: &Content,
-    ) -> Result<Arrival, StoreError> {
-        let started = self.clock.now();
-        let output = self.texts.join(output).await?;
-        let (outcome, log) = match how {
-            CheckHow::Schema(schema) => (check::schema_check(schema, &output), String::new()),
-            CheckHow::Command { argv, timeout_ms } => {
-                let timeout = Duration::from_millis(*timeout_ms);
-                let made = check::run_command_check(&self.workspace, &self.sandbox, argv, &output, timeout);
-                let late = || (CheckOutcome::CouldNotRun("it did not end in time".into()), String::new());
-                tokio::time::timeout(timeout + OVERRUN_MAX, made).await.unwrap_or_else(|_| late())
-            }
-        };
-        let duration_ms = self.clock.now().since(started);
-        let mut blobs = Vec::new();
-        let log = Payload::keep(self.masked(log), &mut blobs);
-        let outcome = self.masked_outcome(outcome);
-        Ok(Arrival { what: What::CheckReturned { round, index, outcome, log, duration_ms }, blobs })
-    }
-
     async fn weigh(&self, serial: u32, output: &Content, test: &Test) -> Result<Arrival, StoreError> {
         let output = self.texts.join(output).await?;
         Ok(What::Weighed { serial, holds: test.holds(&output) }.into())
@@ -391,6 +375,7 @@ struct Ask {
     tools: Arc<[ToolSpec]>,
     schema: Option<serde_json::Value>,
     output_tokens: u64,
+    temperature: Option<Ppm>,
 }
 
 struct Words<'a> {

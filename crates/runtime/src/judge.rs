@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_core::append_list::AppendList;
-use bowline_core::event::Purpose;
+use bowline_core::event::{Judgement, Purpose};
 use bowline_core::input::CallProblem;
 use bowline_core::message::{Call, Message, Part};
 use bowline_core::policy::{self, Concern, Objection};
@@ -64,6 +64,7 @@ impl Judge {
             Purpose::Act(id) => id.to_string(),
             Purpose::Critique(round) => format!("critique of round {round}"),
             Purpose::Plan(round) => format!("plan {round}"),
+            Purpose::Judge(Judgement { round, index, ask }) => format!("judge {round}.{index}.{ask}"),
         };
         let known = self.origins().heard.get(&who).copied().unwrap_or(0);
         let mut news = Vec::new();

@@ -10,6 +10,7 @@
 //! what came of them. A function here that awaits holds no policy.
 
 mod aside;
+mod checks;
 mod clerk;
 mod clock;
 mod desk;

@@ -5,7 +5,7 @@ use bowline_core::id::RunId;
 use bowline_core::run::{Run, Wait};
 
 use super::Desk;
-use crate::args::{ApproveArgs, DenyArgs};
+use crate::args::{ApproveArgs, DenyArgs, ReviseArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home::person;
@@ -41,6 +41,15 @@ pub(crate) async fn deny(desk: &Desk<'_>, args: &DenyArgs) -> Result<Exit, CliEr
     let (id, wait) = asked(desk, &engine, &args.run, args.subject.as_deref()).await?;
     engine.deny(&id, &person(), &wait, &args.reason).await?;
     sent(desk, &id, "denied");
+    Ok(Exit::Committed)
+}
+
+/// Says: not like this.
+pub(crate) async fn revise(desk: &Desk<'_>, args: &ReviseArgs) -> Result<Exit, CliError> {
+    let engine = desk.home.observe()?;
+    let (id, wait) = asked(desk, &engine, &args.run, Some("output")).await?;
+    engine.send_back(&id, &person(), &wait, &args.feedback).await?;
+    sent(desk, &id, "sent back");
     Ok(Exit::Committed)
 }
 

@@ -4,6 +4,7 @@
 mod answer;
 mod audit;
 mod audit_verify;
+mod calibrate;
 mod check;
 mod doctor;
 mod export;
@@ -49,6 +50,8 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Cancel(args) => signal::cancel(&desk, &args).await,
         Command::Approve(args) => answer::approve(&desk, &args).await,
         Command::Deny(args) => answer::deny(&desk, &args).await,
+        Command::Revise(args) => answer::revise(&desk, &args).await,
+        Command::Calibrate(args) => calibrate::calibrate(&desk, &args).await,
         Command::Settle(args) => settle::settle(&desk, &args).await,
         Command::Replay(args) => replay::replay(&desk, &args).await,
         Command::Audit(AuditCommand::Verify(args)) => audit_verify::verify(&desk, &args).await,

@@ -1,7 +1,7 @@
 //! What to do next with a run, as commands that can be copied.
 
 use bowline_core::budget::amount;
-use bowline_core::event::{Ending, HaltReason, HaltReport};
+use bowline_core::event::{Ending, HaltReason, HaltReport, Subject};
 use bowline_core::id::RunId;
 use bowline_core::run::{Run, Wait};
 
@@ -31,7 +31,13 @@ pub(crate) fn answers(program: &str, run: &RunId, wait: &Wait) -> Vec<(String, S
         Wait::Approval { subject, .. } => vec![
             word(format!("approve {run} {subject}"), "shows it and says yes"),
             word(format!("deny {run} {subject} --reason TEXT"), "says no"),
-        ],
+        ]
+        .into_iter()
+        .chain(
+            (*subject == Subject::Output)
+                .then(|| word(format!("revise {run} --feedback TEXT"), "sends it back to repair")),
+        )
+        .collect(),
         Wait::InDoubt { action, .. } => vec![
             word(format!("settle {run} {action} --happened --result TEXT"), "it happened"),
             word(format!("settle {run} {action} --repeat"), "it did not: make it now"),

@@ -104,7 +104,10 @@ impl Progress {
             Event::Ended { ending: Ending::Committed { .. }, .. }
             | Event::Verified { finding: Finding::Passed, .. } => self.screen.paint(Look::Good, text),
             Event::Ended { ending: Ending::Failed { .. } | Ending::Halted { .. }, .. }
-            | Event::Verified { finding: Finding::ChecksFailed | Finding::SchemaFailed, .. }
+            | Event::Verified {
+                finding: Finding::ChecksFailed | Finding::SchemaFailed | Finding::NotSure,
+                ..
+            }
             | Event::StepFailed { .. }
             | Event::CallTroubled { .. }
             | Event::BreakerOpened { .. } => self.screen.paint(Look::Bad, text),
@@ -138,6 +141,7 @@ impl Progress {
             | Event::SubtaskFinished { .. }
             | Event::Acted { .. }
             | Event::Checked { .. }
+            | Event::Judged { .. }
             | Event::Verified { finding: Finding::NothingToCheck, .. }
             | Event::Diagnosed { .. }
             | Event::Controlled(_)

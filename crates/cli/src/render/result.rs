@@ -117,6 +117,7 @@ pub(crate) fn checked(report: &Report) -> String {
     let by = match approved.map(|answer| &answer.verdict) {
         Some(Verdict::Approved { by }) => format!("; approved by {}", escape::line(by)),
         Some(Verdict::Denied { by, .. }) => format!("; denied by {}", escape::line(by)),
+        Some(Verdict::SentBack { by, .. }) => format!("; sent back by {}", escape::line(by)),
         Some(Verdict::Expired) => "; nobody approved it in time".into(),
         None => String::new(),
     };

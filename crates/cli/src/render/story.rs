@@ -4,7 +4,7 @@ use bowline_core::event::{Ending, Event, HaltReport, Outcome, Verdict};
 use bowline_core::id::Millis;
 use bowline_core::run::Run;
 use bowline_core::task::WorkspaceMode;
-use bowline_core::view::{CallRef, ending_line, line, quality_curve};
+use bowline_core::view::{CallRef, assured, ending_line, line, quality_curve};
 use serde_json::{Value, json};
 
 use super::screen::Look;
@@ -37,6 +37,8 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     section(screen, "done", report.facts.calls.iter().map(call).collect());
     section(screen, "answers", answers(report));
     section(screen, "checked", vec![result::checked(report)]);
+    let found = run.assurance.as_deref().map(assured).unwrap_or_default();
+    section(screen, "gates", found);
     section(screen, "repaired", repairs(report));
     section(screen, "quality", quality_curve(report.events.iter().map(|(_, _, event)| event)));
     section(screen, "spent", spent(report));
@@ -143,6 +145,9 @@ fn answers(report: &Report) -> Vec<String> {
         Verdict::Approved { by } => format!("{}: approved by {}", answer.subject, escape::line(by)),
         Verdict::Denied { by, reason } => {
             format!("{}: denied by {}: {}", answer.subject, escape::line(by), escape::line(reason))
+        }
+        Verdict::SentBack { by, feedback } => {
+            format!("{}: {} asks for changes: {}", answer.subject, escape::line(by), escape::line(feedback))
         }
         Verdict::Expired => format!("{}: nobody answered in time", answer.subject),
     };

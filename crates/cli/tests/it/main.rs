@@ -21,6 +21,7 @@ mod plan;
 mod refused;
 mod terminal;
 mod trouble;
+mod verification;
 mod working;
 
 use std::fs;

@@ -4,11 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bowline_core::budget::Price;
 use bowline_core::quality::CheckHow;
 use bowline_core::run::Run;
 use bowline_core::task::{self, Task, WorkspaceMode};
 use bowline_core::tool::ToolSpec;
 use bowline_mcp::Servers;
+use bowline_models::Model;
 use bowline_tools::{
     Missing, NoCage, Reach, Registry, Sandbox, Secrets, Workspace, check, copy_tree, evidence, runs_programs,
 };
@@ -16,7 +18,7 @@ use bowline_tools::{
 use super::Inner;
 use crate::aside;
 use crate::error::EngineError;
-use crate::hands::Hands;
+use crate::hands::{Critic, Hands};
 use crate::judge::Judge;
 use crate::servers::{self, Connections};
 use crate::texts::Texts;
@@ -28,6 +30,12 @@ impl Inner {
                 check::validate_schema(schema).map_err(|message| EngineError::Task {
                     what: format!("the schema of check {:?} is no JSON Schema: {message}", check.name),
                     remedy: "mend the schema in the task file".into(),
+                })?;
+            }
+            if let CheckHow::Assert(stated) = &check.how {
+                check::validate_assertion(stated).map_err(|message| EngineError::Task {
+                    what: format!("check {:?} cannot be made: {message}", check.name),
+                    remedy: "mend the pattern in the task file".into(),
                 })?;
             }
         }
@@ -114,7 +122,8 @@ impl Inner {
         };
         let workspace = self.workspace(run).await?;
         let mut registry = Registry::as_submitted(&run.task.tools, &self.tools, &run.tools)?;
-        let model = self.models.open(&run.task)?;
+        let model = self.model(&run.task, &run.task.model)?;
+        let critic = self.critic(&run.task)?;
         let servers = self.servers(workspace.root(), sandbox.clone(), &reach);
         let connections = Connections::open(&run.task, servers.as_ref()).await?;
         if let Err(error) = connections.add_to(&mut registry, &run.task, Some(&run.tools)) {
@@ -133,6 +142,7 @@ impl Inner {
             sandbox,
             reach,
             model,
+            critic,
             programs,
             results: self.home.as_ref().map(|home| home.join("results")),
             texts: Texts::new(self.store.clone()),
@@ -241,4 +251,30 @@ fn without_secrets(spec: ToolSpec, secrets: &Secrets) -> ToolSpec {
 pub(crate) fn reach_of(task: &Task) -> Result<Reach, EngineError> {
     Reach::of(task)
         .map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy().to_string() })
+}
+
+impl Inner {
+    /// The model of a task. A sovereign run has none that is elsewhere.
+    pub(super) fn model(&self, task: &Task, name: &str) -> Result<Arc<dyn Model>, EngineError> {
+        let model = self.models.open(task, name)?;
+        if model.is_remote() && !task.privacy.lets_out() {
+            return Err(EngineError::Task {
+                what: format!("the run is sovereign, and {name} is not on this machine"),
+                remedy: "choose a model on this machine, or another privacy tier".into(),
+            });
+        }
+        Ok(model)
+    }
+
+    /// The model that judges and diagnoses, where it is another.
+    pub(super) fn critic(&self, task: &Task) -> Result<Option<Critic>, EngineError> {
+        let Some(name) = task.critic.as_ref().filter(|name| **name != task.model) else { return Ok(None) };
+        Ok(Some((name.clone(), self.model(task, name)?)))
+    }
+
+    /// What the critic costs, where it is another model.
+    pub(super) fn critic_price(&self, task: &Task) -> Result<Option<Price>, EngineError> {
+        let Some((name, model)) = self.critic(task)? else { return Ok(None) };
+        model.price().map(Some).ok_or_else(|| super::unpriced(&name))
+    }
 }

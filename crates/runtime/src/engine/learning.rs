@@ -1,37 +1,90 @@
-//! What repairs did in runs of the same class: asked once, when a task is submitted,
-//! and kept in its journal, so that a replay needs no other run.
+//! What runs of the same class tell of the next one: asked once, when a task is
+//! submitted, and kept in its journal, so that a replay needs no other run.
 
-use bowline_core::control::{Move, Plant, estimate, moves};
+use bowline_core::control::{Move, Plant, Rates, estimate, moves};
 use bowline_core::event::Event;
+use bowline_core::gate::{Calibration, Recorded, fit};
 use bowline_core::id::RunId;
 use bowline_core::task::Task;
-use bowline_core::view::quality_series;
-use bowline_store::{ListFilter, RunStore};
+use bowline_core::view::{outcome, quality_series, repair_rates};
+use bowline_store::{EndingKind, ListFilter, RunStore};
 
 use crate::fold::history;
 
 /// Latest runs that are looked at, and how many of the class are read.
 const RUNS_MAX: usize = 200;
 const READ_MAX: usize = 32;
+/// Latest runs among which one of the class must have been committed.
+const LATELY: usize = 50;
+/// Runs that are read for what people said about their outputs.
+const OUTCOMES_MAX: usize = 500;
 
-/// Gain and noise of the task's class; `None` where it has none, or no run of it
-/// repaired anything. What cannot be read is left out: a submission does not fail for it.
-pub(super) async fn plant(store: &dyn RunStore, task: &Task) -> Option<Plant> {
-    let class = task.class.as_deref()?;
-    let rows = store.list(ListFilter { max: RUNS_MAX, ..ListFilter::default() }).await.ok()?;
+/// What is known of a class of tasks.
+#[derive(Default)]
+pub(super) struct Learned {
+    /// Gain and noise of repairs.
+    pub(super) plant: Option<Plant>,
+    /// How far confidence was off.
+    pub(super) calibration: Option<Calibration>,
+    /// What strategies of repair did.
+    pub(super) rates: Rates,
+    /// Others were committed lately, and none of this class.
+    pub(super) novel: bool,
+}
+
+/// What is known of the task's class; nothing where it has none. What cannot be read is
+/// left out: a submission does not fail for it.
+pub(super) async fn of(store: &dyn RunStore, task: &Task) -> Learned {
+    let Some(class) = task.class.as_deref() else { return Learned::default() };
+    let filter = ListFilter { max: RUNS_MAX, ..ListFilter::default() };
+    let Ok(rows) = store.list(filter).await else { return Learned::default() };
     let mut seen: Vec<Move> = Vec::new();
-    let mut read = 0;
-    for row in rows.iter().filter(|row| row.summary.ending.is_some()) {
-        if read == READ_MAX {
-            break;
+    let mut recorded: Vec<Recorded> = Vec::new();
+    let mut rates = Rates::default();
+    let (mut read, mut committed, mut committed_here) = (0, 0, 0);
+    let ended = rows.iter().filter_map(|row| Some((row, row.summary.ending?)));
+    for (place, (row, ending)) in ended.enumerate() {
+        let is_recent = place < LATELY && ending == EndingKind::Committed;
+        committed += u32::from(is_recent);
+        if read == READ_MAX && !is_recent {
+            continue;
         }
         if is_of(store, &row.run, class).await {
-            read += 1;
-            let events = history(store, &row.run, 1, u64::MAX).await.unwrap_or_default();
-            seen.extend(moves(&quality_series(events.iter().map(|(_, _, event)| event))));
+            committed_here += u32::from(is_recent);
+            if read < READ_MAX {
+                read += 1;
+                let events = history(store, &row.run, 1, u64::MAX).await.unwrap_or_default();
+                let events = || events.iter().map(|(_, _, event)| event);
+                seen.extend(moves(&quality_series(events())));
+                recorded.extend(outcome(events()));
+                repair_rates(events(), &mut rates);
+            }
         }
     }
-    (!seen.is_empty()).then(|| estimate(&seen, &Plant::default()))
+    Learned {
+        plant: (!seen.is_empty()).then(|| estimate(&seen, &Plant::default())),
+        calibration: fit(&recorded),
+        rates,
+        novel: committed > 0 && committed_here == 0,
+    }
+}
+
+/// What people said about outputs, of runs of this class or of all.
+pub(super) async fn outcomes(store: &dyn RunStore, class: Option<&str>) -> Vec<Recorded> {
+    let filter = ListFilter { max: OUTCOMES_MAX, ..ListFilter::default() };
+    let rows = store.list(filter).await.unwrap_or_default();
+    let mut recorded = Vec::new();
+    for row in rows {
+        let is_wanted = match class {
+            Some(class) => is_of(store, &row.run, class).await,
+            None => true,
+        };
+        if is_wanted {
+            let events = history(store, &row.run, 1, u64::MAX).await.unwrap_or_default();
+            recorded.extend(outcome(events.iter().map(|(_, _, event)| event)));
+        }
+    }
+    recorded
 }
 
 async fn is_of(store: &dyn RunStore, run: &RunId, class: &str) -> bool {

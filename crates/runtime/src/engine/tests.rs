@@ -56,6 +56,10 @@ async fn a_claim_is_kept_while_something_takes_longer_than_it_lasts() {
         fingerprint: bowline_core::provenance::Digest::ZERO,
         parent: None,
         learned: None,
+        calibration: None,
+        novel: false,
+        rates: Default::default(),
+        critic_price: None,
     };
     store.submit(&run(), submission, clock.now()).await.unwrap();
     let claimed = store.claim(&run(), &engine.inner.worker, LEASE_MS, clock.now()).await.unwrap();

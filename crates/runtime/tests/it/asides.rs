@@ -157,21 +157,20 @@ impl Model for Elsewhere {
 }
 
 impl ModelSource for Elsewhere {
-    fn open(&self, _task: &Task) -> Result<Arc<dyn Model>, OpenModelError> {
+    fn open(&self, _task: &Task, _: &str) -> Result<Arc<dyn Model>, OpenModelError> {
         Ok(Arc::new(Self))
     }
 }
 
 #[tokio::test]
-async fn a_sovereign_run_asks_no_remote_model_on_the_side() {
+async fn a_sovereign_run_has_no_model_that_is_elsewhere() {
     let world = World::new(json!({}));
     let engine = world.builder().models(Arc::new(Elsewhere)).build();
     let sovereign = |tools: Value| {
         world.task(json!({ "tools": tools, "review": "never", "privacy": "sovereign", "sandbox": "cage" }))
     };
-    let refused = engine.submit(sovereign(json!(["ask_model"])), None).await.unwrap_err();
-    assert!(refused.to_string().contains("the run is sovereign, and ask_model would ask"), "{refused}");
-    engine.submit(sovereign(json!(["read_file"])), None).await.unwrap();
+    let refused = engine.submit(sovereign(json!(["read_file"])), None).await.unwrap_err();
+    assert!(refused.to_string().contains("the run is sovereign, and scripted:none is not"), "{refused}");
     let standard = world.task(json!({ "tools": ["ask_model"], "review": "never" }));
     engine.submit(standard, None).await.unwrap();
 }

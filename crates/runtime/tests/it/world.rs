@@ -22,7 +22,7 @@ pub(crate) struct World {
 struct OneScript(Value);
 
 impl ModelSource for OneScript {
-    fn open(&self, _task: &Task) -> Result<Arc<dyn Model>, OpenModelError> {
+    fn open(&self, _task: &Task, _: &str) -> Result<Arc<dyn Model>, OpenModelError> {
         Ok(Arc::new(Scripted::new(Script::from_value(self.0.clone()).expect("a good script"))))
     }
 }

@@ -1,0 +1,111 @@
+//! Checks, made: each kind by whoever can, within its time. No policy.
+
+use std::time::Duration;
+
+use bowline_core::effect::Effect;
+use bowline_core::input::What;
+use bowline_core::message::Payload;
+use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
+use bowline_core::verify::{EdgeCase, Measure, Opinion, Sampling, agree};
+use bowline_store::StoreError;
+use bowline_tools::{OVERRUN_MAX, check};
+
+use crate::hands::{Arrival, Hands};
+
+/// Longest quotation of another answer, in characters.
+const QUOTE_MAX: usize = 500;
+
+/// What a check found, what it measured, what it printed.
+type Made = (CheckOutcome, Option<Measure>, String);
+
+impl Hands {
+    /// Makes one check.
+    pub(crate) async fn run_check(&self, effect: &Effect) -> Result<Arrival, StoreError> {
+        let Effect::RunCheck { round, index, how, output, opinions } = effect else {
+            return Ok(What::Tick.into());
+        };
+        let started = self.clock.now();
+        let output = self.texts.join(output).await?;
+        let (outcome, measure, log) = match how {
+            CheckHow::Schema(schema) => (check::schema_check(schema, &output), None, String::new()),
+            CheckHow::Command { argv, timeout_ms } => {
+                let limit = Duration::from_millis(*timeout_ms);
+                let made = check::run_command_check(&self.workspace, &self.sandbox, argv, &output, limit);
+                let (outcome, log) = within(limit, made).await.unwrap_or_else(late);
+                (outcome, None, log)
+            }
+            CheckHow::Tests(run) => {
+                let limit = Duration::from_millis(run.timeout_ms);
+                let made = check::run_tests(&self.workspace, &self.sandbox, run, &output);
+                within(limit, made).await.unwrap_or_else(|| {
+                    let (outcome, log) = late();
+                    (outcome, None, log)
+                })
+            }
+            CheckHow::Assert(stated) => {
+                (check::assertion_check(&self.workspace, stated, &output).await, None, String::new())
+            }
+            CheckHow::EdgeCases(rules) => {
+                let cases: Vec<EdgeCase> = opinions.iter().flat_map(cases_of).cloned().collect();
+                let count = u32::try_from(cases.len()).unwrap_or(u32::MAX);
+                let limit = Duration::from_millis(rules.timeout_ms).saturating_mul(count);
+                let made = check::run_edge_cases(&self.workspace, &self.sandbox, rules, &cases);
+                within(limit, made).await.unwrap_or_else(|| {
+                    let (outcome, log) = late();
+                    (outcome, None, log)
+                })
+            }
+            CheckHow::Consistent(sampling) => self.compare(sampling, &output, opinions).await?,
+            // These are concluded from what the judge said.
+            CheckHow::Rubric(_) | CheckHow::Claims(_) => {
+                (CheckOutcome::CouldNotRun("nothing here can be executed".into()), None, String::new())
+            }
+        };
+        let duration_ms = self.clock.now().since(started);
+        let mut blobs = Vec::new();
+        let log = Payload::keep(self.masked(log), &mut blobs);
+        let outcome = self.masked_outcome(outcome);
+        let (round, index) = (*round, *index);
+        let what = What::CheckReturned { round, index, outcome, measure, log, duration_ms };
+        Ok(Arrival { what, blobs })
+    }
+
+    async fn compare(
+        &self,
+        sampling: &Sampling,
+        output: &str,
+        opinions: &[Opinion],
+    ) -> Result<Made, StoreError> {
+        let mut samples = Vec::new();
+        for opinion in opinions {
+            if let Opinion::Sample(text) = opinion {
+                samples.push(self.texts.text(text).await?);
+            }
+        }
+        let (found, other) = agree(sampling.by, output, &samples);
+        let outcome = match other {
+            None => CheckOutcome::Passed,
+            Some(other) => {
+                let said: String = other.chars().take(QUOTE_MAX).collect();
+                let message = format!("{} of {} other answers say: {said}", found.most_alike, found.samples);
+                CheckOutcome::Failed(vec![Failure::new("consistency", message)])
+            }
+        };
+        Ok((outcome, Some(Measure::Agreement(found)), String::new()))
+    }
+}
+
+fn cases_of(opinion: &Opinion) -> &[EdgeCase] {
+    match opinion {
+        Opinion::Cases(cases) => cases,
+        Opinion::Rubric(_) | Opinion::Claims(_) | Opinion::Sample(_) | Opinion::Unusable(_) => &[],
+    }
+}
+
+async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(limit + OVERRUN_MAX, work).await.ok()
+}
+
+fn late() -> (CheckOutcome, String) {
+    (CheckOutcome::CouldNotRun("it did not end in time".into()), String::new())
+}

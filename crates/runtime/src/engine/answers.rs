@@ -1,0 +1,62 @@
+//! What people answer to what a run asks. An answer is bound to exactly what was shown.
+
+use bowline_core::event::Subject;
+use bowline_core::id::RunId;
+use bowline_core::input::Signal;
+use bowline_core::run::Wait;
+
+use super::Engine;
+use crate::error::EngineError;
+
+impl Engine {
+    /// Says yes to what a run waits for. `wait` comes from `Run::waits`, so the
+    /// answer is bound to exactly what was shown.
+    pub async fn approve(&self, id: &RunId, by: &str, wait: &Wait) -> Result<(), EngineError> {
+        match wait {
+            Wait::Approval { subject, binds, .. } => {
+                self.signal(id, by, Signal::Approve { subject: *subject, binds: *binds }).await
+            }
+            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+        }
+    }
+
+    /// Says no to what a run waits for.
+    pub async fn deny(&self, id: &RunId, by: &str, wait: &Wait, reason: &str) -> Result<(), EngineError> {
+        match wait {
+            Wait::Approval { subject, binds, .. } => {
+                let signal = Signal::Deny { subject: *subject, binds: *binds, reason: reason.into() };
+                self.signal(id, by, signal).await
+            }
+            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+        }
+    }
+
+    /// Sends an output that a run asks about back to repair, with what shall be changed.
+    pub async fn send_back(
+        &self,
+        id: &RunId,
+        by: &str,
+        wait: &Wait,
+        feedback: &str,
+    ) -> Result<(), EngineError> {
+        match wait {
+            Wait::Approval { subject: Subject::Output, binds, .. } => {
+                let signal = Signal::SendBack { binds: *binds, feedback: feedback.into() };
+                self.signal(id, by, signal).await
+            }
+            Wait::Approval { .. } | Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+        }
+    }
+}
+
+fn not_a_question(wait: &Wait) -> EngineError {
+    let (what, remedy) = match wait {
+        Wait::Paused => ("the run is paused, not asking".to_string(), "resume it"),
+        Wait::InDoubt { action, .. } => (
+            format!("nobody knows whether {action} happened"),
+            "settle it: happened, did not happen, or given up",
+        ),
+        Wait::Approval { subject, .. } => (format!("{subject} is a question"), "answer it"),
+    };
+    EngineError::Task { what, remedy: remedy.into() }
+}
