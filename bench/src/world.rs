@@ -114,7 +114,7 @@ impl Model for LoopModel {
 struct OneModel(Arc<LoopModel>);
 
 impl ModelSource for OneModel {
-    fn open(&self, _task: &Task) -> Result<Arc<dyn Model>, OpenModelError> {
+    fn open(&self, _task: &Task, _: &str) -> Result<Arc<dyn Model>, OpenModelError> {
         Ok(self.0.clone())
     }
 }

@@ -120,8 +120,8 @@ fn outcomes(model: &Model, world: &World, effect: &Effect, moves: &mut Vec<Move>
         Effect::CallModel { step, purpose: Purpose::Critique(_), .. } => {
             moves.extend([Say::Diagnose, Say::Answer].map(|say| Move::Model(*step, say)));
         }
-        // No scenario has a plan of the model's.
-        Effect::CallModel { purpose: Purpose::Plan(_), .. } => {}
+        // No scenario has a plan of the model's, or a judge.
+        Effect::CallModel { purpose: Purpose::Plan(_) | Purpose::Judge(_), .. } => {}
         Effect::PrepareCall { action, .. } if world.worker == Worker::Working => {
             moves.extend([Move::Prepare(*action, true), Move::Prepare(*action, false)]);
         }

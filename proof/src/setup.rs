@@ -39,6 +39,10 @@ pub(crate) fn submitted(scenario: &Scenario) -> Option<Event> {
         fingerprint: Digest::ZERO,
         parent: None,
         learned: None,
+        calibration: None,
+        novel: false,
+        rates: Default::default(),
+        critic_price: None,
     })))
 }
 
@@ -85,6 +89,8 @@ fn task(scenario: &Scenario) -> Option<Task> {
         class: None,
         checks: scenario.tests.first().map(check).into_iter().collect(),
         review: scenario.review,
+        critic: None,
+        standards: Default::default(),
         on_failure: OnFailure::Rollback,
         limits: limits(scenario),
         guard: Default::default(),

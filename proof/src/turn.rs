@@ -236,7 +236,7 @@ impl Turn<'_> {
             Test::Broken => CheckOutcome::CouldNotRun("no such program".into()),
         };
         let log = Payload::inline("log");
-        self.answer(What::CheckReturned { round, index, outcome, log, duration_ms: 0 });
+        self.answer(What::CheckReturned { round, index, outcome, measure: None, log, duration_ms: 0 });
     }
 
     /// What a person says; `None` where the machine has no use for it.

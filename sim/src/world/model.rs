@@ -26,7 +26,7 @@ const STALL: Duration = Duration::from_secs(3600);
 pub(super) struct SimModel(pub(super) Arc<Alive>);
 
 impl ModelSource for SimModel {
-    fn open(&self, _task: &Task) -> Result<Arc<dyn Model>, OpenModelError> {
+    fn open(&self, _task: &Task, _: &str) -> Result<Arc<dyn Model>, OpenModelError> {
         Ok(Arc::new(self.clone()))
     }
 }
@@ -91,12 +91,13 @@ fn answer(seed: u64, writes_files: bool, request: &Request) -> Answer {
         Purpose::Act(id) => id.to_string(),
         Purpose::Critique(round) => format!("critique {round}"),
         Purpose::Plan(round) => format!("plan {round}"),
+        Purpose::Judge(asked) => format!("judge {asked:?}"),
     };
     let said = format!("{:?}", request.messages);
     let mut draw = keyed(seed, &[b"answer", purpose.as_bytes(), said.as_bytes()]);
     let turn = request.messages.iter().filter(|said| matches!(said, Said::Assistant { .. })).count() as u64;
     let (stop, text, calls) = match request.purpose {
-        Purpose::Critique(_) => critique(&mut draw),
+        Purpose::Critique(_) | Purpose::Judge(_) => critique(&mut draw),
         Purpose::Plan(_) => plan(&mut draw),
         Purpose::Act(_) => act(&mut draw, turn, writes_files),
     };

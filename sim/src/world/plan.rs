@@ -194,7 +194,8 @@ fn jump(draw: &mut Draw) -> i64 {
 fn draw_task(draw: &mut Draw, index: u64, writes_files: bool, folder: &str) -> Task {
     let review = match draw.below(20) {
         0..=11 => "never",
-        12..=16 => "when-unchecked",
+        12..=14 => "when-unchecked",
+        15..=16 => "when-unsure",
         _ => "always",
     };
     let mut tools = vec!["pay", "slow_pay", "put", "look", "ask_model"];

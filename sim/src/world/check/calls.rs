@@ -291,6 +291,7 @@ fn talk(purpose: &Purpose) -> String {
         Purpose::Act(id) => format!("act {id}"),
         Purpose::Critique(round) => format!("critique {round}"),
         Purpose::Plan(round) => format!("plan {round}"),
+        Purpose::Judge(asked) => format!("judge {asked:?}"),
     }
 }
 

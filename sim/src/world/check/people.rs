@@ -38,14 +38,14 @@ pub(super) fn consent(evidence: &Evidence, run: &RunId, journal: &[Numbered], ve
                 Some((Spoken::Approved { .. }, binds)) => {
                     *binds == Digest::of_parts(&[tool.as_str().as_bytes(), &args.0])
                 }
-                Some((Spoken::Denied { .. } | Spoken::Expired, _)) => false,
+                Some((Spoken::Denied { .. } | Spoken::SentBack { .. } | Spoken::Expired, _)) => false,
             };
             verdict.require(right, Check::O12, || format!("run {run} starts {action} without consent"));
         }
         if ended(event) == Some(ToldEnding::Committed) {
             let right = match settled.get(&Subject::Output) {
                 Some((Spoken::Approved { .. }, _)) => true,
-                Some((Spoken::Denied { .. } | Spoken::Expired, _)) => false,
+                Some((Spoken::Denied { .. } | Spoken::SentBack { .. } | Spoken::Expired, _)) => false,
                 None => submission.task.review != Review::Always,
             };
             verdict.require(right, Check::O12, || format!("run {run} commits without the review it needs"));
@@ -55,15 +55,22 @@ pub(super) fn consent(evidence: &Evidence, run: &RunId, journal: &[Numbered], ve
 
 /// Somebody wrote exactly this answer to exactly this question.
 fn was_said(evidence: &Evidence, run: &RunId, about: (Subject, Digest), spoken: &Spoken) -> bool {
-    let (by, wants_yes) = match spoken {
-        Spoken::Approved { by } => (by, true),
-        Spoken::Denied { by, .. } => (by, false),
+    let by = match spoken {
+        Spoken::Approved { by } | Spoken::Denied { by, .. } | Spoken::SentBack { by, .. } => by,
         Spoken::Expired => return true,
     };
+    let said = |word: bool, exactly: (Subject, Digest)| word && exactly == about;
     evidence.letters.iter().filter(|letter| letter.run == *run && letter.by == *by).any(
         |letter| match &letter.signal {
-            Signal::Approve { subject, binds } => wants_yes && (*subject, *binds) == about,
-            Signal::Deny { subject, binds, .. } => !wants_yes && (*subject, *binds) == about,
+            Signal::Approve { subject, binds } => {
+                said(matches!(spoken, Spoken::Approved { .. }), (*subject, *binds))
+            }
+            Signal::Deny { subject, binds, .. } => {
+                said(matches!(spoken, Spoken::Denied { .. }), (*subject, *binds))
+            }
+            Signal::SendBack { binds, .. } => {
+                said(matches!(spoken, Spoken::SentBack { .. }), (Subject::Output, *binds))
+            }
             Signal::Pause | Signal::Resume { .. } | Signal::Cancel | Signal::Settle { .. } => false,
         },
     )
