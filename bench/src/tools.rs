@@ -1,5 +1,6 @@
 //! What stands between a call and the world: the cage around a program, the gate
-//! before a connection, the path guard before a file, the fence around a text.
+//! before a connection, the path guard before a file, the fence around a text; and what
+//! verifying an output costs where no model is asked.
 //! Each beside what it stands in front of, in the same run.
 
 use std::path::Path;
@@ -7,10 +8,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use bowline::core::control::Ppm;
 use bowline::core::untrusted::{Mark, render};
-use bowline::tools::{Launcher, Workspace, evidence, file_work_in_place};
+use bowline::core::verify::{Assertion, Of, Proof, Target as About};
+use bowline::tools::{Launcher, Workspace, check, evidence, file_work_in_place};
 use bowline_cage::{Bounds, Cage, Ended, Grant};
 use bowline_net::{Policy, Tier};
+use serde_json::{Value, json};
 
 use crate::report::{Judged, Section, Target};
 use crate::stopwatch::{median, now, range};
@@ -23,7 +27,7 @@ const PLAIN: [&str; 7] =
 /// Hosts on the list of the policy that is measured.
 const HOSTS: usize = 1024;
 
-/// Measures all four.
+/// Measures all five.
 pub(crate) fn measure(bench: &Bench) -> Result<Section> {
     let note = "Medians; what is taken off is the bare thing, measured in turn with it.";
     let mut section = Section::new("Tools", note);
@@ -31,6 +35,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section> {
     gate(bench, &mut section)?;
     file(bench, &mut section)?;
     fence(bench, &mut section);
+    checks(bench, &mut section)?;
     Ok(section)
 }
 
@@ -134,6 +139,41 @@ fn fence(bench: &Bench, section: &mut Section) {
     );
     let judged = Judged { value: rate, target: Target::AtLeast(50.0), unit: "MB/s" };
     section.judge("fencing and sanitising 1 MiB of prose and code", result, judged);
+}
+
+/// A schema and three statements on 100 KB of JSON, and the gates.
+fn checks(bench: &Bench, section: &mut Section) -> Result<()> {
+    let row = |at: usize| json!({ "id": at, "name": format!("customer {at}"), "total": at * 7 });
+    let rows: Vec<Value> = (0..2_000).map(row).collect();
+    let output = json!({ "rows": rows, "count": 2_000 }).to_string();
+    let schema = json!({ "type": "object", "required": ["rows", "count"], "properties": {
+        "count": { "type": "integer" },
+        "rows": { "type": "array", "items": {
+            "type": "object", "required": ["id", "name", "total"], "additionalProperties": false,
+            "properties": { "id": { "type": "integer" }, "name": { "type": "string", "maxLength": 40 },
+                "total": { "type": "number", "minimum": 0 } } } } } });
+    let value = |at: &str, is: Value| Proof::Value(Of { at: at.into(), is, within: Ppm::ZERO });
+    let lacks = |pattern: &str| Proof::Matches { pattern: pattern.into(), wanted: false };
+    let proofs =
+        [value("/count", json!(2_000)), value("/rows/1999/total", json!(13_993)), lacks("(?i)lorem ipsum")];
+    let stated = proofs.map(|proof| Assertion { target: About::Output, proof });
+    let workspace = Workspace::open(&bench.folder("files"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let all_hold = || {
+        let holds =
+            |one: &Assertion| runtime.block_on(check::assertion_check(&workspace, one, &output)).is_pass();
+        (check::schema_check(&schema, &output).is_pass() && stated.iter().all(holds)).then_some(())
+    };
+    let verified = micros(bench, bench.fewer(200), all_hold)? / 1e3;
+    let parsed = micros(bench, bench.fewer(200), || serde_json::from_str::<Value>(&output).ok())? / 1e3;
+    let size = output.len() / 1000;
+    let result = format!("{verified:.2} ms ({:.1} × of parsing it once, {parsed:.2} ms)", verified / parsed);
+    section.judge(
+        format!("schema and three statements on {size} KB of JSON"),
+        result,
+        at_most(verified, 5.0, "ms"),
+    );
+    Ok(())
 }
 
 /// Microseconds of one piece of work, the median of several rounds of many.
