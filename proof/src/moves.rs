@@ -154,6 +154,8 @@ fn outcomes(model: &Model, world: &World, effect: &Effect, moves: &mut Vec<Move>
             moves.extend([Move::Restore(*action, true), Move::Restore(*action, false)]);
         }
         Effect::StoreResult { .. } => moves.push(Move::Store),
+        // No check of a scenario names a place in the output.
+        Effect::Splice { .. } => {}
         Effect::PrepareCall { .. } | Effect::ReadEvidence { .. } | Effect::WakeAt { .. } => {}
     }
 }

@@ -13,6 +13,7 @@ use crate::provenance::Digest;
 use crate::quality::CheckHow;
 use crate::tool::{FileImage, ToolSpec};
 use crate::verify::Opinion;
+use crate::window::Window;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +107,17 @@ pub enum Effect {
         /// The test.
         test: Test,
     },
+    /// Put a mended part of the output back into its place.
+    Splice {
+        /// The round of repair.
+        round: u32,
+        /// The output.
+        output: Content,
+        /// The part.
+        window: Window,
+        /// What replaces it.
+        replacement: Payload,
+    },
     /// Put a file back as it was before a call.
     Restore {
         /// The call.
@@ -142,6 +154,8 @@ pub enum EffectKey {
     Check(u32, usize),
     /// [`Effect::Weigh`]
     Weigh(u32),
+    /// [`Effect::Splice`]
+    Splice(u32),
     /// [`Effect::Restore`]
     Restore(ActionId),
     /// [`Effect::StoreResult`]
@@ -162,6 +176,7 @@ impl Effect {
             Self::ReadEvidence { .. } => EffectKey::Evidence,
             Self::RunCheck { round, index, .. } => EffectKey::Check(*round, *index),
             Self::Weigh { serial, .. } => EffectKey::Weigh(*serial),
+            Self::Splice { round, .. } => EffectKey::Splice(*round),
             Self::Restore { action, .. } => EffectKey::Restore(*action),
             Self::StoreResult { .. } => EffectKey::Result,
             Self::WakeAt { at } => EffectKey::Wake(*at),

@@ -32,6 +32,7 @@ use crate::task::Submission;
 use crate::tool::{FileImage, Repeat, Touch};
 use crate::untrusted::suspicion::Family;
 use crate::verify::Opinion;
+use crate::window::Window;
 
 pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
 pub use control::{Controlled, Remedied, Remedy};
@@ -420,6 +421,9 @@ pub enum Event {
         /// How it goes about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         strategy: Option<Strategy>,
+        /// The part of the output that is replaced; `None`: all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<Window>,
     },
     /// Repairing is over.
     Repaired {
@@ -429,6 +433,9 @@ pub enum Event {
         round: u32,
         /// The new output.
         output: Content,
+        /// Why the part that was mended could not be put back: the output is as it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unplaced: Option<String>,
     },
     /// 80 % of a limit is used. Once for each limit, and again after a raise.
     LimitNear {

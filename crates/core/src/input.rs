@@ -121,6 +121,13 @@ pub enum What {
         /// Whether it holds.
         holds: bool,
     },
+    /// A mended part was put back into the output, or could not be.
+    Spliced {
+        /// The round of repair.
+        round: u32,
+        /// The whole output; or why the part does not fit.
+        output: Result<Payload, String>,
+    },
     /// An undo came back.
     Restored {
         /// The call whose write was undone.

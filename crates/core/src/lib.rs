@@ -37,3 +37,4 @@ pub mod tool;
 pub mod untrusted;
 pub mod verify;
 pub mod view;
+pub mod window;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::provenance::{Digest, args_digest};
 use crate::untrusted::Mark;
+use crate::window::Window;
 
 /// Longest text, in bytes, that an event or a state carries itself.
 ///
@@ -168,6 +169,9 @@ pub enum Part {
         mark: Mark,
         /// What it says.
         text: Payload,
+        /// The part of it that is shown; `None`: all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<Window>,
     },
 }
 

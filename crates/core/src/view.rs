@@ -7,6 +7,7 @@ mod outcome;
 mod planned;
 mod provenance;
 mod repairs;
+mod statement;
 mod trouble;
 mod verified;
 
@@ -24,6 +25,7 @@ pub use outcome::outcome;
 pub(crate) use planned::subtask_failure;
 pub use provenance::{ApprovalRef, CallRef, CheckRef, EvidenceRef, PROVENANCE, Provenance, StepRef};
 pub use repairs::repair_rates;
+pub use statement::statement;
 pub use verified::{assured, measured};
 
 fn claimed(epoch: u64, worker: &WorkerId, programs: Option<Confinement>) -> String {
@@ -105,11 +107,7 @@ pub fn line(event: &Event) -> String {
                 diagnosis.cause.as_ref().map_or(String::new(), |found| format!(" ({})", found.cause.words()));
             format!("diagnosed: {}{cause}", first_line(&diagnosis.summary))
         }
-        Event::RepairStarted { round, strategy } => {
-            let how = strategy.map_or(String::new(), |strategy| format!(", {}", strategy.words()));
-            format!("repair {round} begins{how}")
-        }
-        Event::Repaired { round, .. } => format!("repair {round} done"),
+        Event::RepairStarted { .. } | Event::Repaired { .. } => repairs::line(event),
         Event::LimitNear { limit, of, used, allowed } => near_line(limit, of.as_ref(), (*used, *allowed)),
         Event::Stopping { .. } => "stopping".into(),
         Event::RollbackStarted { .. } => "rolling back".into(),

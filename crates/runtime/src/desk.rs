@@ -312,6 +312,7 @@ fn wake_time(effect: &Effect) -> Option<Millis> {
         | Effect::ReadEvidence { .. }
         | Effect::RunCheck { .. }
         | Effect::Weigh { .. }
+        | Effect::Splice { .. }
         | Effect::Restore { .. }
         | Effect::StoreResult { .. } => None,
     }
@@ -330,6 +331,7 @@ fn broken_down(key: EffectKey) -> What {
             What::CallReturned { action, attempt, result }
         }
         EffectKey::Probe(action) => What::Probed { action, found: ProbeFinding::Unknown },
+        EffectKey::Splice(round) => What::Spliced { round, output: Err(message()) },
         EffectKey::Weigh(serial) => What::Weighed { serial, holds: false },
         EffectKey::Evidence => {
             What::EvidenceRead(Err(EvidenceGap { path: "evidence".into(), message: message() }))

@@ -22,6 +22,7 @@ use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckOutcome, Failure};
 use bowline_core::tool::{FileImage, OUTPUT_BYTES, ToolSpec};
 use bowline_core::untrusted::suspicion::suspicion;
+use bowline_core::window::Window;
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
@@ -116,6 +117,9 @@ impl Hands {
             Effect::ReadEvidence { paths } => self.read_evidence(&paths).await,
             effect @ Effect::RunCheck { .. } => self.run_check(&effect).await,
             Effect::Weigh { serial, output, test } => self.weigh(serial, &output, &test).await,
+            Effect::Splice { round, output, window, replacement } => {
+                self.splice(round, &output, (&window, &replacement)).await
+            }
             Effect::Restore { action, image } => self.restore(action, &image).await,
             Effect::StoreResult { output } => self.store_result(&output).await,
             Effect::WakeAt { .. } => return None,
@@ -342,6 +346,18 @@ impl Hands {
     async fn weigh(&self, serial: u32, output: &Content, test: &Test) -> Result<Arrival, StoreError> {
         let output = self.texts.join(output).await?;
         Ok(What::Weighed { serial, holds: test.holds(&output) }.into())
+    }
+
+    async fn splice(
+        &self,
+        round: u32,
+        output: &Content,
+        (window, replacement): (&Window, &Payload),
+    ) -> Result<Arrival, StoreError> {
+        let (whole, part) = (self.texts.join(output).await?, self.texts.text(replacement).await?);
+        let mut blobs = Vec::new();
+        let output = window.splice(&whole, &part).map(|text| Payload::keep(text, &mut blobs));
+        Ok(Arrival { what: What::Spliced { round, output }, blobs })
     }
 
     async fn restore(&self, action: ActionId, image: &FileImage) -> Result<Arrival, StoreError> {

@@ -9,7 +9,7 @@ use bowline_core::event::{Ending, Event};
 use bowline_core::id::{Millis, RunId};
 use bowline_core::provenance::Digest;
 use bowline_core::run::Run;
-use bowline_core::view::Provenance;
+use bowline_core::view::{Provenance, statement};
 use bowline_store::{RunStore, StoreError};
 
 const PAGE: usize = 512;
@@ -54,7 +54,7 @@ pub async fn provenance(store: &dyn RunStore, id: &RunId) -> Result<Made, StoreE
     Ok(Made { json: facts.finish(&run, head, at), seq: run.seq })
 }
 
-/// Writes the output and its provenance below `folder`, each file whole or not
+/// Writes the output, its provenance and the statement about both below `folder`, each file whole or not
 /// at all.
 pub(crate) async fn export(folder: &Path, run: &RunId, output: &str, record: &str) -> Result<(), StoreError> {
     let folder = folder.join(run.as_str());
@@ -63,7 +63,9 @@ pub(crate) async fn export(folder: &Path, run: &RunId, output: &str, record: &st
         _ => StoreError::Database { action: "write the result", message: error.to_string() },
     };
     tokio::fs::create_dir_all(&folder).await.map_err(failed)?;
-    for (name, text) in [("output.txt", output), ("provenance.json", record)] {
+    let statement = statement(record, output).unwrap_or_default();
+    let files = [("output.txt", output), ("provenance.json", record), ("statement.json", statement.as_str())];
+    for (name, text) in files {
         let temporary = folder.join(format!(".{name}.new"));
         tokio::fs::write(&temporary, text).await.map_err(failed)?;
         tokio::fs::rename(&temporary, folder.join(name)).await.map_err(failed)?;

@@ -172,7 +172,11 @@ impl Texts {
         for part in parts {
             whole.push_str(&match part {
                 Part::Words(words) => self.text(words).await?,
-                Part::Material { mark, text, .. } => self.fenced(text, mark).await?,
+                Part::Material { mark, text, window: None, .. } => self.fenced(text, mark).await?,
+                Part::Material { mark, text, window: Some(window), .. } => {
+                    let whole = self.text(text).await?;
+                    render(&window.shown(&whole).unwrap_or(whole), mark).text
+                }
             });
         }
         Ok(whole)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use bowline_core::event::Ending;
 use bowline_core::journal::Record;
 use bowline_core::provenance::Digest;
+use bowline_core::view::statement;
 use bowline_store::{RunRow, RunStore};
 use serde_json::{Value, json};
 
@@ -42,11 +43,14 @@ async fn files(store: &dyn RunStore, row: &RunRow) -> Result<Vec<(&'static str, 
     journal(store, row, |line| lines.push_str(&format!("{line}\n"))).await?;
     let mut files = vec![("journal.jsonl", lines)];
     let report = Report::load(store, &row.run).await?;
-    if let Some(output) = report.output {
-        files.push(("output.txt", output));
-    }
+    let output = report.output.unwrap_or_default();
     if let Some(Ending::Committed { .. }) = report.run.ending() {
-        files.push(("provenance.json", bowline::provenance(store, &row.run).await?.json));
+        let record = bowline::provenance(store, &row.run).await?.json;
+        files.extend(statement(&record, &output).map(|text| ("statement.json", text)));
+        files.push(("provenance.json", record));
+    }
+    if !output.is_empty() {
+        files.push(("output.txt", output));
     }
     Ok(files)
 }

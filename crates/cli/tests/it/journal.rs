@@ -116,6 +116,11 @@ fn an_exported_journal_is_a_chain_of_records_as_they_are_stored() {
     assert_eq!(place.read("there/journal.jsonl").lines().count(), records.len());
     let results = format!("home/results/{}/provenance.json", place.last());
     assert_eq!(place.read("there/provenance.json"), place.read(&results));
+    let statement: Value = serde_json::from_str(&place.read("there/statement.json")).unwrap();
+    let hello = "2d8bd7d9bb5f85ba643f0110d50cb506a1fe439e769a22503193ea6046bb87f7";
+    assert_eq!(statement["subject"][0]["name"], "output.txt");
+    assert_eq!(statement["subject"][0]["digest"]["sha256"], hello, "of \"Hello.\"");
+    assert_eq!(statement["predicate"]["run"], place.last().as_str());
     place.bowline(&["export", "last", "--out", "there"]).ends(2).complains("nothing is overwritten");
 }
 

@@ -82,3 +82,18 @@ fn contradictions_are_refused_with_their_place() {
     );
     refused("goal = \"x\"\n[edge_cases]\ncases = 2\n", "`command` is missing");
 }
+
+#[test]
+fn a_value_that_does_not_fit_is_mended_alone_and_put_back() {
+    let place = Place::new();
+    let task = "goal = \"Extract\"\n[output]\nschema = { type = \"object\", required = [\"name\", \"price\"], \
+        properties = { price = { type = \"number\" } } }\n";
+    let replies = "  main:\n    - say: '{\"name\": \"lamp\", \"price\": \"two\"}'\n  repair-1:\n    - expect: \
+        { contains: [\"the value at /price\", \"two\"] }\n      say: '2'\n";
+    place.task(task, replies);
+    let ran = place.bowline(&["run", "task"]).ends(0);
+    ran.says("repair 1 begins, minimal edit of the value at /price").says("{\"name\":\"lamp\",\"price\":2}");
+    place.task(task, &replies.replace("say: '2'", "say: 'about two'"));
+    let ran = place.bowline(&["run", "task"]).ends(3);
+    ran.says("repair 1 changed nothing: the replacement is not JSON");
+}

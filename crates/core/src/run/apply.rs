@@ -84,7 +84,7 @@ impl Run {
             | Event::Judged { .. }
             | Event::Verified { .. }
             | Event::Diagnosed { .. } => self.quality_known(event),
-            Event::RepairStarted { strategy, .. } => self.repair_started(*strategy),
+            Event::RepairStarted { strategy, window, .. } => self.repair_started(*strategy, window.as_ref()),
             Event::Repaired { round, output, .. } => self.repaired(*round, output),
             Event::LimitNear { limit, of, allowed, .. } => self.warn(limit, of.as_ref(), *allowed),
             Event::Stopping { why } => self.stopping = Some(why.clone()),

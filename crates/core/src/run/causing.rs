@@ -10,6 +10,7 @@ use crate::control::Strategy;
 use crate::defect::{Evidence, RepairTry, RootCause, Source, root_cause};
 use crate::message::Payload;
 use crate::quality::{CheckOutcome, Defect, Level, Severity};
+use crate::window::Window;
 
 /// Repairs that are remembered for it.
 pub(super) const TRIES_MAX: usize = 8;
@@ -88,6 +89,21 @@ pub(super) fn strategy(run: &Run) -> Option<Strategy> {
     let harder = || Strategy::ALL.into_iter().filter(|strategy| *strategy >= gentlest).filter(left);
     let promising = harder().find(|strategy| run.mending.rates.is_promising(cause, *strategy));
     promising.or_else(|| harder().next()).or_else(|| Strategy::ALL.into_iter().find(left)).or(asked)
+}
+
+/// The part of the output that the next repair replaces: where it is to change as little
+/// as possible, and everything that is wrong stands in one place of the output.
+pub(super) fn window(run: &Run, strategy: Option<Strategy>) -> Option<Window> {
+    let is_small = strategy == Some(Strategy::MinimalEdit) && run.mending.remedy.is_none();
+    let defects = run.diagnosis.as_ref().filter(|_| is_small)?.defects.as_slice();
+    let place = defects.first()?.place.as_deref()?;
+    let is_one = defects.iter().all(|defect| defect.place.as_deref() == Some(place));
+    // A run that writes files means lines of those.
+    let window = Window::around(place).filter(|_| is_one)?;
+    match window {
+        Window::Lines { .. } if !run.tools.is_empty() => None,
+        Window::Lines { .. } | Window::Value(_) => Some(window),
+    }
 }
 
 /// By how bad it is and whether anybody knows where.

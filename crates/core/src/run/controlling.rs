@@ -12,6 +12,7 @@ use crate::control::{
     Decision, Obedience, Ppm, Reading, RoundCost, Strategy, judge, measured, price_of, unit_price,
 };
 use crate::event::{Controlled, Event, Finding, HaltReason, StopReason};
+use crate::window::Window;
 
 /// A verification is over: the controller speaks, unless everything passed.
 pub(super) fn speak(draft: &mut Draft, finding: Finding, round: u32) {
@@ -84,7 +85,8 @@ impl Run {
     }
 
     /// A repair begins.
-    pub(super) fn repair_started(&mut self, strategy: Option<Strategy>) {
+    pub(super) fn repair_started(&mut self, strategy: Option<Strategy>, window: Option<&Window>) {
+        self.mending.window = window.cloned();
         self.spend.repairs += 1;
         let intensity = self.mending.intensity.unwrap_or(Ppm::ONE);
         let units = price_of(1, intensity, self.task.control.slope);

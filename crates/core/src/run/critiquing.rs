@@ -13,7 +13,7 @@ use crate::event::{CONTRACT, Event};
 use crate::id::SubtaskId;
 use crate::input::Reply;
 use crate::plan::{NODES_MAX, unfenced};
-use crate::quality::{CheckOutcome, CheckResult, Defect, DiagnosedBy, Diagnosis, Severity};
+use crate::quality::{CheckOutcome, CheckResult, Defect, DiagnosedBy, Diagnosis, Failure, Severity};
 
 /// Most defects taken from one answer.
 const DEFECTS_MAX: usize = 32;
@@ -118,6 +118,12 @@ fn read(text: &str) -> Option<Diagnosis> {
     Some(Diagnosis { summary: raw.summary, defects: defects.collect(), by: DiagnosedBy::Critic, cause: None })
 }
 
+/// A value of the output that does not fit is mended where it stands.
+fn severity_of(failure: &Failure) -> Severity {
+    let is_value = failure.place.as_deref().is_some_and(|place| place.starts_with('/'));
+    if is_value { Severity::Minor } else { Severity::Major }
+}
+
 /// The diagnosis that needs no critic.
 pub(super) fn from_failures(results: &[CheckResult]) -> Diagnosis {
     let mut defects = Vec::new();
@@ -128,7 +134,7 @@ pub(super) fn from_failures(results: &[CheckResult]) -> Diagnosis {
                 what: format!("{}: {}", failure.name, failure.message),
                 place: failure.place.clone(),
                 hint: None,
-                severity: Severity::Major,
+                severity: severity_of(failure),
             })),
             CheckOutcome::CouldNotRun(why) => defects.push(Defect {
                 what: format!("{} could not run: {why}", result.name),

@@ -110,6 +110,7 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
             verifying::check_returned(draft, (*round, *index), found, (log, *duration_ms))
         }
         What::Weighed { serial, holds } => acting::weighed(draft, *serial, *holds),
+        What::Spliced { round, output } => repairing::spliced(draft, *round, output),
         What::Restored { action, outcome } => rolling_back::restored(draft, *action, outcome),
         What::ResultStored { provenance, seq } => committing::stored(draft, *provenance, *seq),
         What::Signal { by, signal } => signal::received(draft, by, signal),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::state::{ApprovalState, Phase, Run};
-use super::{acting, committing, limit, retrieving, rolling_back, thread, verifying};
+use super::{acting, committing, limit, repairing, retrieving, rolling_back, thread, verifying};
 use crate::effect::Effect;
 
 impl Run {
@@ -36,7 +36,10 @@ impl Run {
             Phase::Committing => committing::due(self, effects),
             Phase::RollingBack(rollback) => rolling_back::due(self, rollback, effects),
             Phase::Planning | Phase::Decomposing | Phase::Critiquing(_) | Phase::Ended(_) => {}
-            Phase::Repairing { .. } => retrieving::due_again(self, effects),
+            Phase::Repairing { round } => {
+                retrieving::due_again(self, effects);
+                repairing::due(self, *round, effects);
+            }
         }
     }
 

@@ -182,7 +182,7 @@ pub(super) fn repair(run: &Run, id: &SubtaskId) -> Vec<Message> {
         }
         Some(Remedy::SwitchStrategy { .. } | Remedy::FreshEvidence | Remedy::Person) | None => {
             body.words(&run.task.goal);
-            body.output();
+            body.output_or_part();
             body.failures();
             body.diagnosis();
             body.evidence();
@@ -192,7 +192,14 @@ pub(super) fn repair(run: &Run, id: &SubtaskId) -> Vec<Message> {
         body.words("\n\n");
         body.words(manner(strategy));
     }
-    body.words("\n\nMend what is wrong, then reply with the complete new result.");
+    match &run.mending.window {
+        None => body.words("\n\nMend what is wrong, then reply with the complete new result."),
+        Some(window) => body.words(&format!(
+            "\n\nMend what is wrong in {}. Reply with what shall stand there instead, and nothing else: no \
+             explanation, and nothing of the rest.",
+            window.words()
+        )),
+    }
     vec![system(run), body.done()]
 }
 
@@ -232,7 +239,7 @@ impl<'r> Briefing<'r> {
     fn material(&mut self, source: &str, text: Payload) {
         let place = format!("{}/{}", self.thread, self.parts.len());
         let mark = Mark::of(&self.run.seed, &place);
-        self.parts.push(Part::Material { source: source.into(), mark, text });
+        self.parts.push(Part::Material { source: source.into(), mark, text, window: None });
     }
 
     fn evidence(&mut self) {
@@ -254,6 +261,17 @@ impl<'r> Briefing<'r> {
         self.words("\n\nWhat was delivered:\n");
         for part in self.run.output.iter().flatten() {
             self.material("the delivered output", part.clone());
+        }
+    }
+
+    /// What was delivered, or the part of it that is to be mended.
+    fn output_or_part(&mut self) {
+        let Some(window) = &self.run.mending.window else { return self.output() };
+        let [only] = self.run.output.as_deref().unwrap_or_default() else { return self.output() };
+        self.words(&format!("\n\nOf what was delivered, {}:\n", window.words()));
+        self.material("the delivered output", only.clone());
+        if let Some(Part::Material { window: part, .. }) = self.parts.last_mut() {
+            *part = Some(window.clone());
         }
     }
 

@@ -1,14 +1,18 @@
 //! Repairing: a fresh conversation mends the output, given what is wrong.
 //!
-//! Contract out: [`Event::Repaired`]. Rounds are bounded; after the last one the
+//! A minimal edit of a place in the output itself shows and replaces only a window
+//! around it. Contract out: [`Event::Repaired`]. Rounds are bounded; after the last one the
 //! run fails with its report.
 
 use super::acting;
-use super::decide::Draft;
-use super::state::{Phase, Run};
+use super::decide::{Draft, Refused};
+use super::state::{Phase, Run, ThreadState};
 use super::{causing, critiquing, ending, prompt, thread};
+use crate::effect::Effect;
 use crate::event::{CONTRACT, Event, FailReason, StopReason};
 use crate::id::SubtaskId;
+use crate::message::Payload;
+use crate::window::Window;
 
 pub(super) fn proceed(draft: &mut Draft) -> bool {
     let Phase::Repairing { round } = draft.run.phase else { return false };
@@ -21,7 +25,10 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
     }
     if let Some((subtask, output)) = acting::answered(&draft.run) {
         draft.push(Event::SubtaskFinished { subtask, output: output.clone() });
-        draft.push(Event::Repaired { contract: CONTRACT, round, output: vec![output] });
+        if draft.run.mending.window.is_none() {
+            let (output, unplaced) = (vec![output], None);
+            draft.push(Event::Repaired { contract: CONTRACT, round, output, unplaced });
+        }
         return true;
     }
     thread::proceed(draft)
@@ -41,10 +48,55 @@ fn start(draft: &mut Draft, round: u32, id: SubtaskId) -> bool {
         }
     }
     let strategy = causing::strategy(&draft.run);
-    draft.push(Event::RepairStarted { round, strategy });
+    let window = causing::window(&draft.run, strategy);
+    draft.push(Event::RepairStarted { round, strategy, window });
     let opening = prompt::repair(&draft.run, &id);
     draft.push(Event::SubtaskStarted { subtask: id, opening });
     true
+}
+
+/// A part that was mended and is not in its place yet.
+pub(super) fn due(run: &Run, round: u32, effects: &mut Vec<Effect>) {
+    let Some((window, replacement)) = unplaced(run, round) else { return };
+    let (output, window) = (run.output.clone().unwrap_or_default(), window.clone());
+    effects.push(Effect::Splice { round, output, window, replacement: replacement.clone() });
+}
+
+/// Whether a part that was mended is not in its place yet.
+pub(super) fn is_unplaced(run: &Run, round: u32) -> bool {
+    unplaced(run, round).is_some()
+}
+
+/// The window of the repair and what shall stand there, once that is known.
+fn unplaced(run: &Run, round: u32) -> Option<(&Window, &Payload)> {
+    let window = run.mending.window.as_ref()?;
+    let id = critiquing::free_id(run, &format!("repair-{round}"))?;
+    match &run.threads.get(&id)?.state {
+        ThreadState::Done(text) => Some((window, text)),
+        ThreadState::Ready
+        | ThreadState::Thinking(_)
+        | ThreadState::BackingOff { .. }
+        | ThreadState::Calling(_)
+        | ThreadState::Answered(_) => None,
+    }
+}
+
+/// A part is in its place, or does not fit: then the output stays as it was.
+pub(super) fn spliced(
+    draft: &mut Draft,
+    round: u32,
+    output: &Result<Payload, String>,
+) -> Result<(), Refused> {
+    let Phase::Repairing { round: ours } = draft.run.phase else { return Err(Refused::NotExpected) };
+    if ours != round || !is_unplaced(&draft.run, round) {
+        return Err(Refused::NotExpected);
+    }
+    let (output, unplaced) = match output {
+        Ok(output) => (vec![output.clone()], None),
+        Err(why) => (draft.run.output.clone().unwrap_or_default(), Some(why.clone())),
+    };
+    draft.push(Event::Repaired { contract: CONTRACT, round, output, unplaced });
+    Ok(())
 }
 
 /// The reason to stop, when no round is left.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{acting, call, falling_back, limit};
+use super::{acting, call, falling_back, limit, repairing};
 use crate::append_list::AppendList;
 use crate::budget::{Cost, Gauge, Limit, Limits, Price, Spend};
 use crate::control::Ppm;
@@ -499,6 +499,7 @@ impl Run {
             Phase::Acting if self.threads.is_empty() => true,
             Phase::Acting if acting::undecided(self).is_some() => true,
             Phase::Repairing { .. } if self.mending.rereading => true,
+            Phase::Repairing { round } if repairing::is_unplaced(self, *round) => true,
             Phase::Acting | Phase::Critiquing(_) | Phase::Repairing { .. } => {
                 self.threads.iter().any(|(id, thread)| self.can_move(id, thread))
             }

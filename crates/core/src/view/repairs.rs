@@ -1,9 +1,23 @@
-//! What repairs of a run did, for those who learn from it.
+//! What repairs of a run did: for people, and for those who learn from it.
 
 use crate::control::{Rates, Strategy};
 use crate::defect::Cause;
 use crate::event::{Event, Finding};
 use crate::quality::{CheckOutcome, CheckResult};
+
+/// One line about a repair.
+pub(super) fn line(event: &Event) -> String {
+    if let Event::RepairStarted { round, strategy, window } = event {
+        let how = strategy.map_or(String::new(), |strategy| format!(", {}", strategy.words()));
+        let what = window.as_ref().map_or(String::new(), |window| format!(" of {}", window.words()));
+        return format!("repair {round} begins{how}{what}");
+    }
+    let Event::Repaired { round, unplaced, .. } = event else { return String::new() };
+    match unplaced {
+        None => format!("repair {round} done"),
+        Some(why) => format!("repair {round} changed nothing: {why}"),
+    }
+}
 
 /// What strategies did against what causes in one run. A repair worked if everything
 /// passed after it, or less was wrong than before.

@@ -9,6 +9,7 @@ use crate::defect::RepairTry;
 use crate::event::Remedy;
 use crate::gate::Calibration;
 use crate::task::Submission;
+use crate::window::Window;
 
 /// Rounds of repair so far, as the controller and the remedies see them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +38,8 @@ pub struct Mending {
     pub varied: u32,
     /// Evidence is being read again.
     pub rereading: bool,
+    /// The part of the output that the repair under way replaces.
+    pub window: Option<Window>,
     /// What strategies did in other runs of the class.
     pub rates: Rates,
     /// Strategies that were tried, by the first round of a defect.

@@ -1,11 +1,16 @@
 //! Root causes of a run, and how repairs go about them.
 
 use super::build::{Setup, task};
-use super::check;
 use super::controlling::{ACTED, repaired};
+use super::drive::Driver;
+use super::{check, script, show};
 use crate::control::{Rates, Strategy};
 use crate::defect::Cause;
 use crate::event::Event;
+use crate::input::What;
+use crate::message::Payload;
+use crate::quality::{CheckOutcome, Failure};
+use crate::window::Window;
 
 /// The strategies of all repairs, in order.
 fn strategies(setup: &Setup, story: &str) -> Vec<Option<Strategy>> {
@@ -127,4 +132,62 @@ fn a_strategy_that_failed_is_not_tried_again_on_the_same_defect() {
     let tried = strategies(&setup, &story);
     assert_eq!(tried.first(), Some(&Some(Strategy::MinimalEdit)));
     assert_ne!(tried.get(1), Some(&Some(Strategy::MinimalEdit)), "{tried:?}");
+}
+
+/// A value of the output does not fit its schema.
+fn misfit() -> What {
+    let failure = Failure::new("schema", "\"two\" is not a number").at(Some("/price".into()));
+    let outcome = CheckOutcome::Failed(vec![failure]);
+    What::CheckReturned {
+        round: 1,
+        index: 0,
+        outcome,
+        measure: None,
+        log: Payload::inline(""),
+        duration_ms: 1,
+    }
+}
+
+fn misfitting() -> Driver {
+    let mut driver = check(
+        &task().check("schema"),
+        "
+        > reply 1: {\"price\": \"two\"}
+        heard 1: end
+        done main
+        acted main
+        ",
+    );
+    driver.feed(misfit()).unwrap();
+    driver
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_replaced_where_it_stands() {
+    let mut driver = misfitting();
+    assert_eq!(driver.run.mending.window, Some(Window::Value("/price".into())));
+    let opening = format!("{:?}", driver.run.threads.values().last().unwrap().messages);
+    assert!(opening.contains("the value at /price") && opening.contains("nothing of the rest"), "{opening}");
+    let reply = script::what(&driver, "reply 2: 2");
+    driver.feed(reply).unwrap();
+    assert_eq!(show::due(&driver.run), "splice 1 the value at /price");
+    assert!(driver.run.has_work(), "nobody else moves it");
+    assert!(driver.feed(script::what(&driver, "spliced 2")).is_err(), "another round");
+    let spliced = script::what(&driver, "spliced 1");
+    driver.feed(spliced).unwrap();
+    assert_eq!(driver.run.output, Some(vec![Payload::inline("spliced")]));
+    assert!(driver.feed(script::what(&driver, "spliced 1")).is_err(), "only once");
+    driver.check_replay();
+}
+
+#[test]
+fn a_part_that_does_not_fit_back_leaves_the_output_as_it_was() {
+    let mut driver = misfitting();
+    let before = driver.run.output.clone();
+    for line in ["reply 2: about two", "unspliced 1"] {
+        let what = script::what(&driver, line);
+        driver.feed(what).unwrap();
+    }
+    assert_eq!(driver.run.output, before);
+    assert_eq!(driver.run.phase.word(), "verifying");
 }

@@ -157,6 +157,7 @@ fn answer(effect: &Effect, dice: &mut Dice) -> String {
         Effect::RunCheck { round, index, .. } => {
             format!("check {round}.{index} {}", dice.pick(&["pass", "fail", "pass", "broken"]))
         }
+        Effect::Splice { round, .. } => format!("spliced {round}"),
         Effect::Weigh { serial, .. } => format!("weighed {serial} {}", dice.pick(&["yes", "no"])),
         Effect::Restore { action, .. } => format!("restored {action}"),
         Effect::StoreResult { .. } => "stored".into(),
@@ -298,6 +299,7 @@ fn a_model_that_never_gives_up_is_stopped_by_its_limits() {
                 | Effect::Probe { .. }
                 | Effect::RunCheck { .. }
                 | Effect::Weigh { .. }
+                | Effect::Splice { .. }
                 | Effect::Restore { .. }
                 | Effect::StoreResult { .. }
                 | Effect::WakeAt { .. } => answer(effect, &mut dice),

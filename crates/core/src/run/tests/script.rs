@@ -14,6 +14,7 @@
 //! | `late a1.0`, `trouble a1.0`, `trouble a1.0 5000` | a tool did not answer in time, or could not now |
 //! | `probe a1.0 happened`, `did-not`, `unknown` | a probe came back |
 //! | `check 1.0 pass`, `fail`, `broken` | a check came back |
+//! | `spliced 1`, `unspliced 1` | a mended part is in its place, or does not fit |
 //! | `weighed 1 yes`, `weighed 1 no` | the condition of a choice was looked at |
 //! | `restored a1.0`, `stored` | an undo came back; the result is stored |
 //! | `approve a1.0`, `approve output`, `approve a1.0 other` | a person agreed (to other bytes) |
@@ -76,6 +77,8 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
         }
         "probe" => What::Probed { action: action(), found: finding(words[1]) },
         "check" => check(words[0], words[1]),
+        "spliced" => What::Spliced { round: step(), output: Ok(Payload::inline("spliced")) },
+        "unspliced" => What::Spliced { round: step(), output: Err("it does not fit".into()) },
         "weighed" => What::Weighed { serial: step(), holds: words[1] == "yes" },
         "restored" => What::Restored { action: action(), outcome: RestoreOutcome::Restored },
         "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq },

@@ -300,6 +300,7 @@ pub(super) fn due(run: &Run) -> String {
         Effect::ReadEvidence { paths } => Some(format!("evidence {}", paths.join(" "))),
         Effect::RunCheck { round, index, .. } => Some(format!("check {round}.{index}")),
         Effect::Weigh { serial, .. } => Some(format!("weigh {serial}")),
+        Effect::Splice { round, window, .. } => Some(format!("splice {round} {}", window.words())),
         Effect::Restore { action, .. } => Some(format!("restore {action}")),
         Effect::StoreResult { .. } => Some("store".into()),
         Effect::WakeAt { .. } => None,
@@ -317,6 +318,7 @@ pub(super) fn wakes(run: &Run) -> String {
         | Effect::ReadEvidence { .. }
         | Effect::RunCheck { .. }
         | Effect::Weigh { .. }
+        | Effect::Splice { .. }
         | Effect::Restore { .. }
         | Effect::StoreResult { .. } => None,
     });

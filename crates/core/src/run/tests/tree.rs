@@ -222,6 +222,7 @@ fn answer(driver: &Driver, effect: &Effect, dice: &mut Dice) -> What {
         | Effect::ReadEvidence { .. }
         | Effect::RunCheck { .. }
         | Effect::Weigh { .. }
+        | Effect::Splice { .. }
         | Effect::Restore { .. }
         | Effect::WakeAt { .. } => What::Tick,
     }

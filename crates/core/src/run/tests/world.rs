@@ -75,6 +75,7 @@ impl World {
                 let holds = test.holds(&show::texts(output));
                 format!("weighed {serial} {}", if holds { "yes" } else { "no" })
             }
+            Effect::Splice { round, .. } => format!("spliced {round}"),
             Effect::Restore { action, .. } => {
                 self.undone.push(*action);
                 format!("restored {action}")
