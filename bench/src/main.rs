@@ -1,6 +1,6 @@
 //! What Bowline costs, in one run on one machine: durable transitions, stored
 //! bytes, time to resume, memory, guarding a call, what stands between a call and
-//! the world, and the same loop on a peer.
+//! the world, a call of a model server, and the same loop on a peer.
 //!
 //! Rates are compared with the bare disk in the same minute, because absolute
 //! numbers of a shared machine say little. What must be fresh (a resuming
@@ -12,11 +12,15 @@
     reason = "the report is for the person at the terminal"
 )]
 
+mod defects;
 mod disk;
+mod gain;
 mod guard;
+mod isolation;
 mod machine;
 mod memory;
 mod peer;
+mod remote;
 mod report;
 mod resume;
 mod space;
@@ -40,18 +44,23 @@ const USAGE: &str = "usage: cargo xtask bench [--quick] [--out FILE] [--date DAT
   --out FILE   writes the report as Markdown, too
   --date DATE  the date the report names
   --dir DIR    where to measure; on the disk that matters (default: the system's temporary folder)
-  SUBJECT      throughput, space, resume, memory, guard, tools, peer; all when none is named";
+  SUBJECT      throughput, space, resume, memory, guard, tools, isolation, remote, defects, peer; all when none is named
+
+  cargo xtask bench loop-gain   measures what the loop is worth, see docs/loop-gain.md";
 
 /// A subject of the benchmark: its name and what measures it.
 type Subject = (&'static str, fn(&Bench) -> Result<Section>);
 
-const SUBJECTS: [Subject; 7] = [
+const SUBJECTS: [Subject; 10] = [
     ("throughput", throughput::measure),
     ("space", space::measure),
     ("resume", resume::measure),
     ("memory", memory::measure),
     ("guard", guard::measure),
     ("tools", tools::measure),
+    ("isolation", isolation::measure),
+    ("remote", remote::measure),
+    ("defects", defects::measure),
     ("peer", peer::measure),
 ];
 
@@ -130,6 +139,7 @@ fn main() -> ExitCode {
         [resume::CHILD, dir, rounds, start] => resume_child(dir, rounds, start),
         [memory::CHILD, dir, rounds] => memory_child(dir, rounds),
         [guard::CHILD, whose, calls] => guard_child(whose, calls),
+        [gain::WORD, rest @ ..] => gain::main(rest),
         [CAGE, ..] => std::process::exit(bowline_cage::launch::main(std::env::args_os().skip(2))),
         words => parse(words).and_then(|asked| run(&asked)),
     };

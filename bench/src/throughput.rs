@@ -136,65 +136,10 @@ async fn append_until(
 /// What the engine would append at this point of a loop.
 fn append(transition: u64) -> Result<Append> {
     let step = u32::try_from(transition / 2)?;
-    let action = ActionId { step, index: 0 };
     let digest = |of: &str| Digest::of_parts(&[of.as_bytes(), &transition.to_be_bytes()]);
     let text = Payload::inline(&format!("{transition:0>TEXT$}"));
-    let events = if transition.is_multiple_of(2) {
-        let args = format!("{{\"at\":{step}}}");
-        let call = Call {
-            id: format!("call-{step}").into(),
-            tool: "look".into(),
-            args: Payload::inline(&args),
-            sha256: None,
-        };
-        let usage = Usage { input: 1000, output: 50, ..Usage::default() };
-        let finished = Event::StepFinished {
-            step,
-            stop: Stop::ToolUse,
-            usage,
-            micros: 0,
-            text,
-            calls: vec![call],
-            heard: None,
-        };
-        let started = Event::CallStarted {
-            action,
-            tool: ToolName::parse("look")?,
-            args: digest("args"),
-            touch: Touch::Read,
-            repeat: Repeat::Freely,
-            key: digest("key"),
-            attempt: 1,
-            image: None,
-            micros: 0,
-            reserved: None,
-        };
-        vec![finished, started]
-    } else {
-        let finished = Event::CallFinished {
-            action,
-            outcome: Outcome::Ok,
-            output: text,
-            full: None,
-            duration_ms: 3,
-            trace: None,
-            suspicions: Vec::new(),
-            spent: None,
-        };
-        let purpose = Purpose::Act(SubtaskId::parse("main")?);
-        let reserved = Cost { tokens: 5000, micros: 100 };
-        vec![
-            finished,
-            Event::StepStarted {
-                step: step + 1,
-                purpose,
-                request: digest("request"),
-                reserved,
-                notice: None,
-                last: None,
-            },
-        ]
-    };
+    let events =
+        if transition.is_multiple_of(2) { asks(step, text, digest)? } else { hears(step, text, digest)? };
     let summary = Summary {
         goal: "Look up everything there is and say what it comes to".into(),
         phase: "acting".into(),
@@ -205,6 +150,68 @@ fn append(transition: u64) -> Result<Append> {
     };
     let at = Millis(1_700_000_000_000 + transition);
     Ok(Append { at, events, blobs: Vec::new(), checkpoint: None, summary, consumed: Vec::new() })
+}
+
+/// A reply that asks for a call, and the call.
+fn asks(step: u32, text: Payload, digest: impl Fn(&str) -> Digest) -> Result<Vec<Event>> {
+    let args = format!("{{\"at\":{step}}}");
+    let call = Call {
+        id: format!("call-{step}").into(),
+        tool: "look".into(),
+        args: Payload::inline(&args),
+        sha256: None,
+    };
+    let usage = Usage { input: 1000, output: 50, ..Usage::default() };
+    let finished = Event::StepFinished {
+        step,
+        stop: Stop::ToolUse,
+        usage,
+        micros: 0,
+        text,
+        calls: vec![call],
+        heard: None,
+    };
+    let started = Event::CallStarted {
+        action: ActionId { step, index: 0 },
+        tool: ToolName::parse("look")?,
+        args: digest("args"),
+        touch: Touch::Read,
+        repeat: Repeat::Freely,
+        key: digest("key"),
+        attempt: 1,
+        image: None,
+        micros: 0,
+        reserved: None,
+        undo: None,
+    };
+    Ok(vec![finished, started])
+}
+
+/// The result of a call, and the next question.
+fn hears(step: u32, text: Payload, digest: impl Fn(&str) -> Digest) -> Result<Vec<Event>> {
+    let finished = Event::CallFinished {
+        action: ActionId { step, index: 0 },
+        outcome: Outcome::Ok,
+        output: text,
+        full: None,
+        duration_ms: 3,
+        trace: None,
+        suspicions: Vec::new(),
+        spent: None,
+    };
+    let reserved = Cost { tokens: 5000, micros: 100 };
+    Ok(vec![
+        finished,
+        Event::StepStarted {
+            step: step + 1,
+            purpose: Purpose::Act(SubtaskId::parse("main")?),
+            request: digest("request"),
+            reserved,
+            notice: None,
+            last: None,
+            sent: None,
+        },
+    ])
 }
 
 fn engine(bench: &Bench, runs: usize, rounds: usize) -> Result<Vec<Beside>> {

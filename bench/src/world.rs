@@ -109,6 +109,11 @@ impl Model for LoopModel {
     fn price(&self) -> Option<Price> {
         Some(Price::FREE)
     }
+
+    /// Nothing is left out: what is measured is the whole conversation.
+    fn context_tokens(&self) -> Option<u64> {
+        Some(1_000_000_000_000)
+    }
 }
 
 struct OneModel(Arc<LoopModel>);
@@ -181,6 +186,7 @@ impl World {
             effect: None,
             needs: None,
             invocation: Default::default(),
+            undo: None,
         };
         let model = LoopModel { shape, counts: self.counts.clone() };
         let tool = Look { spec, bytes: shape.bytes, counts: self.counts.clone() };
@@ -197,6 +203,7 @@ impl World {
             "review": review,
             "workspace": { "path": self.dir.join("project").display().to_string() },
             "limits": { "steps": 1_000_000, "tool_calls": 10_000_000, "tokens": 1_000_000_000_000_u64,
+                        "context_tokens": "unlimited",
                         "active_seconds": 31_536_000, "model_seconds": 86_400 },
         });
         task::parse(&raw).context("the benchmark's own task is bad")

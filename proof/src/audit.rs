@@ -1,6 +1,8 @@
 //! The audit: reads what became durable, event by event, beside what really
 //! happened outside.
 
+mod undo;
+
 use std::collections::BTreeSet;
 
 use bowline_core::effect::Effect;
@@ -27,9 +29,11 @@ pub(crate) fn event(run: &Run, event: &Event, outside: &mut Outside, broken: &mu
     let is_reopening = matches!(event, Event::Resumed { .. });
     match run.ending() {
         Some(Ending::Halted { .. }) if is_reopening => {}
+        Some(_) if undo::is_of_an_undo(run, event) => {}
         Some(_) => drop(broken.insert(Promise::Final)),
         None => {}
     }
+    completed(event, outside);
     match event {
         Event::CallStarted { .. } => started(run, event, outside, broken),
         Event::CallFinished { action, outcome, .. } => {
@@ -47,20 +51,28 @@ pub(crate) fn event(run: &Run, event: &Event, outside: &mut Outside, broken: &mu
             answered(outside, *action, broken);
         }
         Event::CallSettled { action, settlement, by } => settled(outside, *action, (settlement, by), broken),
-        Event::Restored { action, .. } => {
-            let place = outside.writes.len().checked_sub(outside.undone.len() + 1);
-            if place.and_then(|place| outside.writes.get(place)) != Some(action) {
-                broken.insert(Promise::Undone);
-            }
-            outside.undone.push(*action);
-        }
         Event::Ended { ending, .. } => ended(run, ending, outside, broken),
-        _ => {}
+        _ => undo::event(run, event, outside, broken),
+    }
+}
+
+/// Remembers the order in which calls that can be undone came to an end.
+fn completed(event: &Event, outside: &mut Outside) {
+    let (action, is_dropped) = match event {
+        Event::CallFinished { action, .. } => (action, false),
+        Event::CallSettled { settlement: Settlement::DidNotHappen, .. } => return,
+        Event::CallSettled { action, .. } => (action, false),
+        Event::CallRefused { action, .. } => (action, true),
+        _ => return,
+    };
+    // What is known not to have happened has nothing to undo but its file.
+    if outside.begun.remove(action).is_some_and(|is_file| is_file || !is_dropped) {
+        outside.writes.push(*action);
     }
 }
 
 fn started(run: &Run, event: &Event, outside: &mut Outside, broken: &mut BTreeSet<Promise>) {
-    let Event::CallStarted { action, tool, args, key, attempt, image, .. } = event else { return };
+    let Event::CallStarted { action, tool, args, key, attempt, image, undo, .. } = event else { return };
     let is_taken = outside.calls.iter().any(|(other, book)| other != action && book.key == Some(*key));
     let book = outside.calls.entry(*action).or_default();
     if is_taken || book.key.is_some_and(|before| before != *key) {
@@ -73,8 +85,8 @@ fn started(run: &Run, event: &Event, outside: &mut Outside, broken: &mut BTreeSe
     if !is_asked || (needs_yes && !book.agreed) {
         broken.insert(Promise::Consent);
     }
-    if image.is_some() && *attempt == 1 {
-        outside.writes.push(*action);
+    if *attempt == 1 && (image.is_some() || undo.is_some()) {
+        outside.begun.insert(*action, image.is_some());
     }
 }
 
@@ -115,12 +127,14 @@ fn ended(run: &Run, ending: &Ending, outside: &Outside, broken: &mut BTreeSet<Pr
     match ending {
         Ending::Halted { .. } => return,
         Ending::Failed { .. } => {
-            if outside.undone.len() != outside.writes.len() {
+            let is_settled = |action: &ActionId| outside.settled.contains(action);
+            if !outside.writes.iter().all(is_settled) {
                 broken.insert(Promise::Undone);
             }
+            undo::over(outside, broken);
         }
         Ending::Committed { output, .. } => {
-            if !outside.undone.is_empty() {
+            if !outside.settled.is_empty() {
                 broken.insert(Promise::Undone);
             }
             committed(run, output, outside, broken);
@@ -169,10 +183,16 @@ pub(crate) fn state(before: &Run, world: &mut World) {
     if !is_bounded(before, run) {
         found.insert(Promise::Bounded);
     }
-    if run.ending().is_some() && !is_over(run) {
+    let is_over_now = run.ending().is_some() && !run.is_being_undone();
+    if is_over_now && !is_over(run) {
         found.insert(Promise::Final);
     }
-    if world.worker == Worker::Working && run.ending().is_none() && !is_live(run) {
+    if let Some(Ending::Committed { .. } | Ending::Failed { .. }) = before.ending()
+        && run.ending() != before.ending()
+    {
+        found.insert(Promise::Final);
+    }
+    if world.worker == Worker::Working && !is_over_now && !is_live(run) {
         found.insert(Promise::Quiet);
     }
     world.broken.extend(found);

@@ -12,7 +12,7 @@ use bowline_core::append_list::AppendList;
 use bowline_core::budget::UNLIMITED;
 use bowline_core::id::Millis;
 use bowline_core::provenance::Digest;
-use bowline_core::run::{ApprovalState, CallState, Run, ThreadState};
+use bowline_core::run::{ApprovalState, CallState, Phase, Run, ThreadState};
 
 /// The hash of the canonical form.
 pub(crate) fn digest(run: &Run) -> Digest {
@@ -44,6 +44,12 @@ pub(crate) fn digest(run: &Run) -> Digest {
             | ThreadState::Answered(_)
             | ThreadState::Done(_) => {}
         }
+    }
+    if let Phase::RollingBack(rollback) = &mut run.phase {
+        rollback.undoing.attempt.iter_mut().filter_map(|out| out.again_at.as_mut()).for_each(from_now);
+    }
+    if let Some(undo) = &mut run.deeds.undo {
+        undo.undoing.attempt.iter_mut().filter_map(|out| out.again_at.as_mut()).for_each(from_now);
     }
     (run.now, run.submitted_at) = (Millis(0), Millis(0));
     if run.limits.active_ms == UNLIMITED && run.limits.repair_ms == UNLIMITED {

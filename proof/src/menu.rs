@@ -72,6 +72,24 @@ impl Fate {
     }
 }
 
+/// What becomes of an attempt to undo a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Amend {
+    /// It is undone, and says so.
+    Done,
+    /// It is undone, and its reply is lost with the worker.
+    LostAfter,
+    /// It is not, and may be later.
+    Trouble,
+    /// It cannot be.
+    Failed,
+}
+
+impl Amend {
+    /// Every one.
+    pub const ALL: &'static [Self] = &[Self::Done, Self::LostAfter, Self::Trouble, Self::Failed];
+}
+
 /// What a probe finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Finding {

@@ -5,7 +5,7 @@ use bowline_core::event::{Ending, Purpose, Subject};
 use bowline_core::id::{ActionId, Millis};
 use bowline_core::run::{CallState, Thread, Wait};
 
-use crate::menu::{Fate, Finding, Say, Settle, Test, is_look};
+use crate::menu::{Amend, Fate, Finding, Say, Settle, Test, is_look};
 use crate::plant::Plant;
 use crate::world::{Model, Worker, World};
 
@@ -40,6 +40,10 @@ pub enum Move {
     Weigh(u32, bool),
     /// An undo comes back; false: somebody else changed the file.
     Restore(ActionId, bool),
+    /// An attempt to undo a call comes to this.
+    Compensate(ActionId, u32, Amend),
+    /// People were told what could not be undone.
+    Tell,
     /// The result is stored.
     Store,
     /// Time passes to this moment.
@@ -62,6 +66,8 @@ pub enum Move {
     Cancel,
     /// A person opens a halted run again, with one more step.
     Reopen,
+    /// A person has a run undone that has ended.
+    Undo,
 }
 
 /// Everything that can happen next. Nothing follows a broken promise.
@@ -70,7 +76,7 @@ pub(crate) fn list(model: &Model, world: &World, moves: &mut Vec<Move>) {
         return;
     }
     moves.extend(world.outside.late.keys().map(|(action, attempt)| Move::Land(*action, *attempt)));
-    if let Some(ending) = world.run.ending() {
+    if let Some(ending) = world.run.ending().filter(|_| !world.run.is_being_undone()) {
         after(model, world, ending, moves);
         return;
     }
@@ -103,6 +109,9 @@ fn after(model: &Model, world: &World, ending: &Ending, moves: &mut Vec<Move>) {
     let is_halted = matches!(ending, Ending::Halted { .. });
     if is_halted && world.used.reopenings < model.scenario.reopenings {
         moves.push(Move::Reopen);
+    }
+    if world.used.undos < model.scenario.undos && !world.run.deeds.since(0).0.is_empty() {
+        moves.push(Move::Undo);
     }
     if model.plant == Some(Plant::WorkAfterEnd) {
         let late = world.outside.late.keys();
@@ -153,6 +162,14 @@ fn outcomes(model: &Model, world: &World, effect: &Effect, moves: &mut Vec<Move>
         Effect::Restore { action, .. } => {
             moves.extend([Move::Restore(*action, true), Move::Restore(*action, false)]);
         }
+        Effect::Compensate { action, attempt, .. } => {
+            let dies = world.used.crashes < scenario.crashes && world.worker == Worker::Working;
+            let amends = scenario.amends.iter().filter(|amend| dies || **amend != Amend::LostAfter);
+            moves.extend(amends.map(|amend| Move::Compensate(*action, *attempt, *amend)));
+        }
+        Effect::Alert { .. } => moves.push(Move::Tell),
+        // No scenario works apart.
+        Effect::FindChanges | Effect::Land { .. } => {}
         Effect::StoreResult { .. } => moves.push(Move::Store),
         // No check of a scenario names a place in the output.
         Effect::Splice { .. } => {}

@@ -23,10 +23,24 @@ pub(crate) struct Outside {
     pub(crate) checks: BTreeMap<usize, (bool, Digest)>,
     /// Outputs a person said yes to.
     pub(crate) agreed: BTreeSet<Digest>,
-    /// Calls that wrote files, in order.
+    /// Calls that can be undone and have no outcome; true for files.
+    pub(crate) begun: BTreeMap<ActionId, bool>,
+    /// Those that came to an end, in the order they did.
     pub(crate) writes: Vec<ActionId>,
-    /// Writes that were put back, in order.
-    pub(crate) undone: Vec<ActionId>,
+    /// Those that were undone, or could not be.
+    pub(crate) settled: BTreeSet<ActionId>,
+    /// Those that are as if they had not been made.
+    pub(crate) back: BTreeSet<ActionId>,
+    /// The undo that is under way: what is left of it, the next one last.
+    pub(crate) todo: Vec<ActionId>,
+    /// What did not work in it.
+    pub(crate) failed: Vec<ActionId>,
+    /// People were alerted in it.
+    pub(crate) alerted: bool,
+    /// The attempt at undoing a call that is durable: action, attempt and key.
+    pub(crate) amending: Option<(ActionId, u32, Digest)>,
+    /// Keys under which calls were really undone.
+    pub(crate) amends: BTreeMap<ActionId, BTreeSet<Digest>>,
 }
 
 /// What is known outside about one call.

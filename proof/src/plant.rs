@@ -36,6 +36,16 @@ pub enum Plant {
     TornAppend,
     /// An append of an undo is repeated blindly.
     DoubledUndo,
+    /// What was undone is journalled as another call.
+    WrongUndo,
+    /// Each attempt to undo a call gets a key of its own.
+    FreshUndoKey,
+    /// The store adds the undo of a call that never was.
+    UndoOfNothing,
+    /// An alert loses the calls it is about.
+    EmptyAlert,
+    /// An undo for a person ends the run once more.
+    EndedAgain,
 }
 
 /// Every planted bug, the scenario it is planted in, and what must notice it.
@@ -55,4 +65,9 @@ pub const PLANTS: &[(Plant, &str, Promise)] = &[
     (Plant::SwallowedReply, "effects", Promise::Progress),
     (Plant::TornAppend, "effects", Promise::Quiet),
     (Plant::DoubledUndo, "repairs", Promise::Undone),
+    (Plant::WrongUndo, "saga", Promise::Undone),
+    (Plant::FreshUndoKey, "saga", Promise::UndoneOnce),
+    (Plant::UndoOfNothing, "saga", Promise::OnlyDone),
+    (Plant::EmptyAlert, "saga", Promise::Alerted),
+    (Plant::EndedAgain, "saga", Promise::Final),
 ];

@@ -38,8 +38,14 @@ pub enum Promise {
     Progress,
     /// With nothing due, a person is awaited; no wake-up lies in the past.
     Quiet,
-    /// A failed run undid its writes, last first, each once.
+    /// A failed run undid its writes, last first, each once; so does an undo for a person.
     Undone,
+    /// What undoes a call takes effect at most once, whatever happens.
+    UndoneOnce,
+    /// Nothing is undone that was not begun, or is known not to have happened.
+    OnlyDone,
+    /// People are alerted exactly where an undo did not work.
+    Alerted,
 }
 
 /// A place a scenario must get to.
@@ -75,6 +81,12 @@ pub enum Landmark {
     FellBack,
     /// A condition that was looked at.
     Chosen,
+    /// An alert.
+    Alarmed,
+    /// A committed run that a person had undone.
+    TakenBack,
+    /// A later attempt at undoing a call.
+    AmendedAgain,
 }
 
 macro_rules! named {
@@ -118,6 +130,9 @@ named!(
         Progress,
         Quiet,
         Undone,
+        UndoneOnce,
+        OnlyDone,
+        Alerted,
     ]
 );
 named!(
@@ -125,8 +140,24 @@ named!(
     sometimes,
     is_reached,
     [
-        Committed, Failed, Halted, Doubted, Repeated, Late, PutBack, Repaired, Paused, Reopened, Broke,
-        TimeUp, Together, FellBack, Chosen,
+        Committed,
+        Failed,
+        Halted,
+        Doubted,
+        Repeated,
+        Late,
+        PutBack,
+        Repaired,
+        Paused,
+        Reopened,
+        Broke,
+        TimeUp,
+        Together,
+        FellBack,
+        Chosen,
+        Alarmed,
+        TakenBack,
+        AmendedAgain,
     ]
 );
 
@@ -144,7 +175,7 @@ fn is_reached(landmark: Landmark, world: &World) -> bool {
         Landmark::Doubted => world.run.waits().iter().any(|wait| matches!(wait, Wait::InDoubt { .. })),
         Landmark::Repeated => out(world).any(|attempt| attempt > 1),
         Landmark::Late => world.outside.landed > 0,
-        Landmark::PutBack => !world.outside.undone.is_empty(),
+        Landmark::PutBack => !world.outside.back.is_empty(),
         Landmark::Repaired => is_committed && world.run.spend.repairs > 0,
         Landmark::Paused => world.run.paused,
         Landmark::Reopened => is_committed && world.used.reopenings > 0,
@@ -153,6 +184,9 @@ fn is_reached(landmark: Landmark, world: &World) -> bool {
         Landmark::Together => out(world).count() > 1,
         Landmark::FellBack => is_committed && !world.run.lessons.is_empty(),
         Landmark::Chosen => world.run.weighed > 0,
+        Landmark::Alarmed => world.outside.alerted,
+        Landmark::TakenBack => is_committed && !world.outside.back.is_empty() && !world.run.is_being_undone(),
+        Landmark::AmendedAgain => world.outside.amending.is_some_and(|(_, attempt, _)| attempt > 1),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use bowline_core::task::Review;
 
-use crate::menu::{Fate, Say, Test};
+use crate::menu::{Amend, Fate, Say, Test};
 use crate::promise::Landmark;
 
 /// How far to go.
@@ -68,6 +68,10 @@ pub struct Scenario {
     pub did_nots: u8,
     /// Times a halted run is opened again.
     pub reopenings: u8,
+    /// What becomes of the undo of a call.
+    pub amends: &'static [Amend],
+    /// Times a person has a run undone that has ended.
+    pub undos: u8,
     /// What must be reached, or the scenario is not about what it says.
     pub landmarks: &'static [Landmark],
 }
@@ -78,6 +82,7 @@ const PAY: Say = Say::Call(&["pay"]);
 const SEND: Say = Say::Call(&["send"]);
 const WIPE: Say = Say::Call(&["wipe"]);
 const WRITE: Say = Say::Call(&["write"]);
+const BOOK: Say = Say::Call(&["book"]);
 
 /// What the others are made from.
 const PLAIN: Scenario = Scenario {
@@ -99,6 +104,8 @@ const PLAIN: Scenario = Scenario {
     meddles: 0,
     did_nots: 1,
     reopenings: 0,
+    amends: &[Amend::Done, Amend::Failed],
+    undos: 0,
     landmarks: &[],
 };
 
@@ -113,6 +120,7 @@ pub const SCENARIOS: &[(Bounds, Scenario)] = &[
     (Bounds::Small, MONEY),
     (Bounds::Small, TIME),
     (Bounds::Small, Scenario { steps: 4, calls: 1, fates: &[Fate::Done, Fate::LostAfter], ..WAYS }),
+    (Bounds::Small, Scenario { fates: &[Fate::Done, Fate::Trouble], says: &[Say::Answer, BOOK], ..SAGA }),
     (Bounds::Full, Scenario { crashes: 2, did_nots: 2, ..EFFECTS }),
     (Bounds::Full, PROBES),
     (Bounds::Full, CONSENT),
@@ -122,6 +130,7 @@ pub const SCENARIOS: &[(Bounds, Scenario)] = &[
     (Bounds::Full, Scenario { steps: 4, calls: 3, crashes: 2, ..MONEY }),
     (Bounds::Full, Scenario { steps: 4, crashes: 2, ..TIME }),
     (Bounds::Full, WAYS),
+    (Bounds::Full, Scenario { crashes: 2, ..SAGA }),
 ];
 
 /// Every outcome of every kind of tool, with deaths in between.
@@ -250,5 +259,27 @@ const WAYS: Scenario = Scenario {
     steps: 5,
     says: &[Say::Answer, Say::GiveUp, PAY],
     fates: &[Fate::Done, Fate::LostAfter],
+    ..PLAIN
+};
+
+/// Calls that can be undone: before a failed ending, and for a person after any, with
+/// deaths in between, undos that do not work, and people who are told.
+const SAGA: Scenario = Scenario {
+    name: "saga",
+    landmarks: &[
+        Landmark::Committed,
+        Landmark::Failed,
+        Landmark::PutBack,
+        Landmark::Alarmed,
+        Landmark::TakenBack,
+        Landmark::AmendedAgain,
+    ],
+    says: &[Say::Answer, BOOK, Say::Call(&["book", "write"])],
+    fates: &[Fate::Done, Fate::Failed, Fate::Trouble, Fate::LostAfter],
+    tests: &[Test::Pass, Test::Fail],
+    repairs: 0,
+    steps: 3,
+    amends: Amend::ALL,
+    undos: 1,
     ..PLAIN
 };

@@ -8,6 +8,7 @@ use bowline_core::provenance::Digest;
 use bowline_core::quality::{Check, CheckHow};
 use bowline_core::task::{OnFailure, Submission, Task, Workspace, WorkspaceMode};
 use bowline_core::tool::{Consent, Invocation, Repeat, ToolSpec, Touch};
+use bowline_core::undo::{How, Undo};
 
 use crate::menu::Say;
 use crate::scenario::Scenario;
@@ -15,12 +16,13 @@ use crate::scenario::Scenario;
 type Row = (&'static str, Touch, Repeat, Consent, bool, bool);
 
 /// Name, touch, repeat, consent, whether it has a probe, whether it costs money.
-const TOOLS: [Row; 6] = [
+const TOOLS: [Row; 7] = [
     ("look", Touch::Read, Repeat::Freely, Consent::NotNeeded, false, false),
     ("put", Touch::Exec, Repeat::WithSameKey, Consent::NotNeeded, false, true),
     ("pay", Touch::Exec, Repeat::Never, Consent::NotNeeded, false, true),
     ("send", Touch::Exec, Repeat::Never, Consent::NotNeeded, true, false),
     ("wipe", Touch::Exec, Repeat::Never, Consent::Ask, false, false),
+    ("book", Touch::Exec, Repeat::WithSameKey, Consent::NotNeeded, false, false),
     ("write", Touch::Write, Repeat::WithSameKey, Consent::NotNeeded, false, true),
 ];
 /// How long a question stays open: longer than any back-off.
@@ -43,6 +45,8 @@ pub(crate) fn submitted(scenario: &Scenario) -> Option<Event> {
         novel: false,
         rates: Default::default(),
         critic_price: None,
+        prices: Default::default(),
+        contexts: Default::default(),
     })))
 }
 
@@ -70,11 +74,13 @@ fn tool(row: Row, scenario: &Scenario) -> Option<ToolSpec> {
         effect: None,
         needs: None,
         invocation,
+        undo: (name == "book").then(|| Box::new(Undo { how: How::Own, args: None, timeout_ms: None })),
     })
 }
 
 fn task(scenario: &Scenario) -> Option<Task> {
     let check = |_| Check {
+        part: None,
         name: "tests".into(),
         how: CheckHow::Command { argv: vec!["tests".into()], timeout_ms: 1000 },
     };
@@ -88,10 +94,13 @@ fn task(scenario: &Scenario) -> Option<Task> {
         control: Default::default(),
         class: None,
         checks: scenario.tests.first().map(check).into_iter().collect(),
+        repair: Default::default(),
         review: scenario.review,
         critic: None,
+        routes: Default::default(),
         standards: Default::default(),
         on_failure: OnFailure::Rollback,
+        on_alert: (scenario.undos > 0).then(|| vec!["page".into()]),
         limits: limits(scenario),
         guard: Default::default(),
         tools: Vec::new(),
@@ -99,6 +108,7 @@ fn task(scenario: &Scenario) -> Option<Task> {
         sandbox: Default::default(),
         network: Default::default(),
         privacy: Default::default(),
+        models: Default::default(),
         agent: None,
     })
 }

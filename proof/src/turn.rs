@@ -3,9 +3,9 @@
 
 use bowline_core::budget::Limit;
 use bowline_core::effect::Effect;
-use bowline_core::event::{Event, Raise, RestoreOutcome, Settlement, Subject};
+use bowline_core::event::{CONTRACT, Event, Raise, RestoreOutcome, Settlement, Subject};
 use bowline_core::id::{ActionId, Millis, WorkerId};
-use bowline_core::input::{CallResult, Input, ProbeFinding, Returned, Signal, What};
+use bowline_core::input::{CallResult, Compensation, Input, ProbeFinding, Returned, Signal, What};
 use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckOutcome, Failure};
@@ -13,7 +13,7 @@ use bowline_core::run::decide;
 use bowline_core::tool::Repeat;
 
 use crate::audit;
-use crate::menu::{self, Fate, Finding, Say, Settle, Test, is_look};
+use crate::menu::{self, Amend, Fate, Finding, Say, Settle, Test, is_look};
 use crate::moves::Move;
 use crate::plant::Plant;
 use crate::promise::Promise;
@@ -70,6 +70,8 @@ impl Turn<'_> {
                 let outcome = if works { RestoreOutcome::Restored } else { RestoreOutcome::ChangedSince };
                 self.answer(What::Restored { action, outcome });
             }
+            Move::Compensate(action, attempt, amend) => self.amend(action, attempt, amend),
+            Move::Tell => self.answer(What::AlertTold(None)),
             Move::Store => {
                 let seq = self.next.run.seq;
                 self.answer(What::ResultStored { provenance: Digest::ZERO, seq });
@@ -86,7 +88,8 @@ impl Turn<'_> {
             | Move::Pause
             | Move::Resume
             | Move::Cancel
-            | Move::Reopen => return self.person(action),
+            | Move::Reopen
+            | Move::Undo => return self.person(action),
         }
         Some(())
     }
@@ -172,6 +175,37 @@ impl Turn<'_> {
         if fate.happens() {
             self.arrive(action, key);
         }
+    }
+
+    /// An attempt to undo a call: what it does outside, and what is told of it.
+    fn amend(&mut self, action: ActionId, attempt: u32, amend: Amend) {
+        if let Amend::Done | Amend::LostAfter = amend {
+            let intended = self.due.iter().find_map(|effect| match effect {
+                Effect::Compensate { action: of, key, .. } if *of == action => Some(*key),
+                _ => None,
+            });
+            let key = intended.unwrap_or(Digest::ZERO);
+            let World { outside, broken, .. } = &mut self.next;
+            if outside.amending != Some((action, attempt, key)) {
+                broken.insert(Promise::IntentFirst);
+            }
+            let shown = match self.model.plant {
+                Some(Plant::FreshUndoKey) => Digest::of_parts(&[&key.0, &attempt.to_be_bytes()]),
+                _ => key,
+            };
+            let keys = outside.amends.entry(action).or_default();
+            keys.insert(shown);
+            if keys.len() > 1 {
+                broken.insert(Promise::UndoneOnce);
+            }
+        }
+        let found = match amend {
+            Amend::LostAfter => return self.vanish(),
+            Amend::Done => Compensation::Done,
+            Amend::Trouble => Compensation::Trouble { message: "away".into(), retry_after_ms: None },
+            Amend::Failed => Compensation::Failed("it does not work".into()),
+        };
+        self.answer(What::Compensated { action, attempt, found });
     }
 
     /// A request has its effect.
@@ -290,6 +324,10 @@ impl Turn<'_> {
                 let to = u64::from(self.next.run.limits.steps) + 1;
                 Signal::Resume { raise: vec![Raise { limit: Limit::Steps, to }] }
             }
+            Move::Undo => {
+                self.next.used.undos += 1;
+                Signal::Undo { to: 0 }
+            }
             _ => return None,
         })
     }
@@ -381,11 +419,38 @@ impl Turn<'_> {
             Some(Plant::DoubledUndo) => events
                 .into_iter()
                 .flat_map(|event| {
-                    let again = matches!(event, Event::Restored { .. }).then(|| event.clone());
+                    let again = matches!(event, Event::Restored { .. } | Event::Compensated { .. })
+                        .then(|| event.clone());
                     again.into_iter().chain([event])
                 })
                 .collect(),
+            Some(Plant::WrongUndo | Plant::UndoOfNothing | Plant::EmptyAlert | Plant::EndedAgain) => {
+                events.into_iter().flat_map(|event| self.mangled(event)).collect()
+            }
             _ => events,
+        }
+    }
+
+    /// An event of an undo, as a store that is broken keeps it.
+    fn mangled(&self, event: Event) -> Vec<Event> {
+        let nobody = ActionId { step: 99, index: 0 };
+        match (self.model.plant, event) {
+            (Some(Plant::WrongUndo), Event::Compensated { outcome, .. }) => {
+                vec![Event::Compensated { action: nobody, outcome }]
+            }
+            (Some(Plant::UndoOfNothing), event @ Event::CompensationStarted { .. }) => {
+                let key = Digest::of_parts(&[b"undo", self.next.run.id.as_str().as_bytes(), b"a99.0"]);
+                vec![Event::CompensationStarted { action: nobody, key, attempt: 1 }, event]
+            }
+            (Some(Plant::EmptyAlert), Event::AlertRaised { .. }) => {
+                vec![Event::AlertRaised { actions: Vec::new() }]
+            }
+            (Some(Plant::EndedAgain), event @ Event::UndoFinished { .. }) => {
+                let ending = self.next.run.ending().cloned();
+                let again = ending.map(|ending| Event::Ended { contract: CONTRACT, ending });
+                [event].into_iter().chain(again).collect()
+            }
+            (_, event) => vec![event],
         }
     }
 
@@ -405,7 +470,7 @@ impl Turn<'_> {
             self.abandon(|effect, flying| effect && !flying);
         }
         self.next.outside.flights.retain(|key, _| is_due(*key));
-        if self.next.run.ending().is_some() {
+        if self.next.run.ending().is_some() && !self.next.run.is_being_undone() {
             self.next.worker = Worker::Gone;
         }
     }

@@ -36,6 +36,7 @@ pub(crate) struct Used {
     pub(crate) meddles: u8,
     pub(crate) did_nots: u8,
     pub(crate) reopenings: u8,
+    pub(crate) undos: u8,
 }
 
 /// See the module's page.

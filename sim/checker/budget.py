@@ -109,6 +109,9 @@ def _take(run, event, spend, report):
     elif event.kind == "repair_started":
         spend.used["repairs"] += 1
         _within(run, event, "repairs", spend, report)
+    elif event.kind == "escalated":
+        # Beyond repair something else is tried, and rounds are counted anew.
+        spend.used["repairs"] = 0
     elif event.kind == "resumed":
         spend.raise_limits(body.get("raised", []))
 

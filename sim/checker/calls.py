@@ -2,6 +2,7 @@
 
 import collections
 
+import undo
 from evidence import args_digest, canonical, is_plain, key_of, parse
 
 IRREVERSIBLE = ("pay", "slow_pay")
@@ -96,8 +97,15 @@ def o5_intent_first(world, report):
     intents = world.intents()
     _keys_are_ours(intents, report)
     _intents_are_what_was_asked(world, report)
+    undos = {run: undo.compensations(journal) for run, journal in world.journals.items()}
     for row in world.ledger:
         report.saw("O5")
+        if row["op"] == "tell":
+            # No call of a model: U1 looks at it.
+            continue
+        if _is_undo(undos, row):
+            _undo_was_announced(undos, row, report)
+            continue
         name = f"ledger entry {row['n']} ({row['op']} by run {row['run']} action {row['action']})"
         started = intents.get((row["run"], row["action"]), [])
         if not started:
@@ -112,10 +120,24 @@ def o5_intent_first(world, report):
             report.violation("O5", f"{name} has argument hash {str(row.get('args'))[:12]}, the intent {started[0].body['args'][:12]}")
         if row["kind"] != "look":
             _attempt_was_announced(name, row, started, report)
-    for (run, action), rows in by_action(row for row in world.ledger if row["kind"] != "look").items():
+    own = [row for row in world.ledger if row["kind"] != "look" and row["op"] != "tell" and not _is_undo(undos, row)]
+    for (run, action), rows in by_action(own).items():
         made, announced = len(rows), len(intents.get((run, action), []))
         if announced and made > announced:
             report.violation("O5", f"run {run} action {action}: {announced} attempts in the journal, {made} in the ledger: {entries(rows)}")
+
+
+def _is_undo(undos, row):
+    return (row["action"], row["key"]) in undos.get(row["run"], {})
+
+
+def _undo_was_announced(undos, row, report):
+    same = [event for event in undos[row["run"]][row["action"], row["key"]] if event.body["attempt"] == row["attempt"]]
+    name = f"ledger entry {row['n']} ({row['op']}, undo of run {row['run']} action {row['action']})"
+    if row["kind"] != "look" and not same:
+        report.violation("O5", f"{name} is attempt {row['attempt']}, which the journal does not know")
+    elif row["kind"] != "look" and min(event.at for event in same) > row["at"]:
+        report.violation("O5", f"{name} happened at {row['at']}, before its intent at {same[0].at}")
 
 
 def _attempt_was_announced(name, row, started, report):

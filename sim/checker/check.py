@@ -60,7 +60,8 @@ def o1_one_ending(world, report):
             continue
         ended = journal.of_kind("ended")
         last = journal.events[-1]
-        if last.kind != "ended":
+        # What stands behind an ending is looked at by O7.
+        if last.kind not in ("ended", "undo_finished") and not (ended and last.kind == "signal_refused"):
             report.violation("O1", f"run {run} was acknowledged and never ended: last is {last.kind} at event {last.seq}")
         final = [f"{ending_of(event)} at event {event.seq}" for event in ended if ending_of(event) in FINAL]
         if len(final) > 1:
@@ -103,6 +104,8 @@ def o7_endings_stay(world, report):
             after, how = following.get(event.seq), ending_of(event)
             if after is None or (how == "halted" and after.kind == "resumed"):
                 continue
+            if after.kind in ("undo_started", "signal_refused") and not _strays(journal, event.seq):
+                continue
             report.violation("O7", f"run {run} {how} at event {event.seq} and is followed by {after.kind}")
         kept = [ending_of(event) for event in ended]
         for how in told_of[run]:
@@ -110,6 +113,25 @@ def o7_endings_stay(world, report):
                 report.violation("O7", f"run {run} was told to have {how}; its journal says {kept or 'nothing'}")
             elif how in FINAL and kept[-1] != how:
                 report.violation("O7", f"run {run} was told to have {how} and is now {kept[-1]}")
+
+
+UNDOING = (
+    "undo_started", "undo_finished", "claimed", "not_taken_up", "signal_refused", "restored", "compensation_started",
+    "compensation_troubled", "compensated", "alert_raised", "alert_told",
+)
+
+
+def _strays(journal, seq):
+    """Events behind an ending that belong to no undo."""
+    under_way, strays = False, []
+    for event in journal.events:
+        if event.seq <= seq or event.kind == "signal_refused":
+            continue
+        under_way |= event.kind == "undo_started"
+        if not under_way or event.kind not in UNDOING:
+            strays.append(event)
+        under_way &= event.kind != "undo_finished"
+    return strays
 
 
 def o10_states(world, report):
@@ -174,11 +196,12 @@ CHECKS = [
     ("O5", "ledger entries", calls.o5_intent_first),
     ("O6", "irreversible intents", calls.o6_doubt_is_reported),
     ("O7", "endings", o7_endings_stay),
-    ("O8", "restored files", undo.o8_reverse_order),
+    ("O8", "undone calls", undo.o8),
     ("O9", "bounds", budget.o9_bounds),
     ("O10", "live states", o10_states),
     ("O11", "ledger entries", o11_epochs),
     ("O12", "questions to people", people.o12_consent),
+    ("U1", "alerts", undo.u1_alerts),
     ("J1", "records", j1_chain),
     ("J2", "events", j2_gapless),
     ("J3", "tool calls", calls.j3_answered_once),

@@ -106,6 +106,16 @@ def key_of(run, action):
     return digest_of_parts([b"action", run.encode(), action.encode()])
 
 
+def undo_key_of(run, action):
+    """The key that undoing an action must have, in every attempt: not that of the call."""
+    return digest_of_parts([b"undo", run.encode(), action.encode()])
+
+
+def alert_key_of(run):
+    """The key with which people are told that something could not be undone."""
+    return digest_of_parts([b"alert", run.encode()])
+
+
 def chain(record):
     """The hash a record must have."""
     return digest_of_parts([

@@ -8,11 +8,11 @@ import tempfile
 import unittest
 
 import check
-from evidence import ZERO, World, args_digest, canonical, chain, digest_of_parts, key_of, parse
+from evidence import ZERO, World, alert_key_of, args_digest, canonical, chain, digest_of_parts, key_of, parse, undo_key_of
 
 LIMITS = {"steps": 10, "tool_calls": 10, "tokens": 1000, "micros": 1000, "repairs": 2}
 OUTPUT = {"inline": "done"}
-REPEAT = {"pay": "never", "slow_pay": "never", "put": "with_same_key", "read": "freely", "ask": "freely", "write": "freely"}
+REPEAT = {"book": "with_same_key", "pay": "never", "slow_pay": "never", "put": "with_same_key", "read": "freely", "ask": "freely", "write": "freely"}
 
 
 class Run:
@@ -457,7 +457,7 @@ class Rollbacks(Case):
     def test_o8_lets_the_last_write_be_undone_first_also_over_a_crash(self):
         run = self.restored(self.written(), "a1.1").claim(2)
         run.append({"restored": {"action": "a1.0", "outcome": "restored"}}).end("failed")
-        self.assertIn("O8: ok, 2 restored files", self.passes(run))
+        self.assertIn("O8: ok, 2 undone calls", self.passes(run))
 
     def test_o8_catches_the_wrong_order(self):
         self.caught("O8", "['a1.0', 'a1.1'], not ['a1.1', 'a1.0']", self.restored(self.written(), "a1.0", "a1.1").end("failed"))
@@ -473,6 +473,138 @@ class Rollbacks(Case):
 
     def test_o8_lets_a_task_keep_its_files(self):
         self.passes(self.written(on_failure="keep").end("failed"))
+
+    KEY = undo_key_of("r1", "a1.1")
+    UNDO = {"key": KEY, "undo": {"how": "own"}}
+
+    def booked(self, **task):
+        run = Run(**task).claim(1).step(1, ("write", {}), ("book", {}))
+        run.start("a1.1", "book", {}, undo=self.UNDO)
+        run.start("a1.0", "write", {}, image=self.IMAGE).finish("a1.0").finish("a1.1")
+        return run
+
+    def compensated(self, run, action="a1.1", key=KEY, outcome="compensated"):
+        run.append({"compensation_started": {"action": action, "key": key, "attempt": 1}})
+        return run.append({"compensated": {"action": action, "outcome": outcome}})
+
+    def test_o8_goes_by_the_order_of_coming_to_an_end_over_files_and_calls(self):
+        run = self.booked().append({"rollback_started": {"why": "approval_expired"}})
+        self.compensated(run).append({"restored": {"action": "a1.0", "outcome": "restored"}}).end("failed")
+        self.assertIn("O8: ok, 2 undone calls", self.passes(run))
+        run = self.booked().append({"rollback_started": {"why": "approval_expired"}})
+        run.append({"restored": {"action": "a1.0", "outcome": "restored"}})
+        self.caught("O8", "['a1.0', 'a1.1'], not ['a1.1', 'a1.0']", self.compensated(run).end("failed"))
+
+    def test_o8_catches_an_undo_with_another_key_or_without_an_intent(self):
+        run = self.booked().append({"rollback_started": {"why": "approval_expired"}})
+        self.compensated(run, key="e" * 64).append({"restored": {"action": "a1.0", "outcome": "restored"}})
+        self.caught("O8", "a key its intent does not name", run.end("failed"))
+        run = self.booked().append({"rollback_started": {"why": "approval_expired"}})
+        run.append({"compensated": {"action": "a1.1", "outcome": "compensated"}})
+        run.append({"restored": {"action": "a1.0", "outcome": "restored"}})
+        self.caught("O8", "without an intent", run.end("failed"))
+
+    def test_o7_and_o8_let_a_person_undo_a_run_that_committed(self):
+        run = self.written().end().append({"undo_started": {"by": "ann"}}).claim(2)
+        for action in ("a1.1", "a1.0"):
+            run.append({"restored": {"action": action, "outcome": "restored"}})
+        self.passes(run.append({"undo_finished": {"undone": 2}}))
+
+    def test_o7_catches_work_behind_an_undo(self):
+        run = self.written().end().append({"undo_started": {"by": "ann"}}).claim(2)
+        for action in ("a1.1", "a1.0"):
+            run.append({"restored": {"action": action, "outcome": "restored"}})
+        run.append({"undo_finished": {"undone": 2}})
+        self.caught("O7 O1", "is followed by undo_started", run.claim(3))
+
+    def test_o8_catches_a_person_s_undo_in_the_wrong_order(self):
+        run = self.written().end().append({"undo_started": {"by": "ann"}}).claim(2)
+        for action in ("a1.0", "a1.1"):
+            run.append({"restored": {"action": action, "outcome": "restored"}})
+        self.caught("O8", "not ['a1.1', 'a1.0']", run.append({"undo_finished": {"undone": 2}}))
+
+    def test_o8_catches_an_undo_whose_key_is_not_made_from_run_and_action(self):
+        run = Run().claim(1).step(1, ("book", {})).start("a1.0", "book", {}, undo={"key": "f" * 64, "undo": {"how": "own"}})
+        run.finish("a1.0").append({"rollback_started": {"why": "approval_expired"}})
+        self.caught("O8", "not H(undo, run, action)", self.compensated(run, "a1.0", "f" * 64).end("failed"))
+
+    def reserved(self, *actions, **task):
+        """A run that reserved under these actions and gives it all back, last first."""
+        tools = [{"name": "book", "command": {"argv": ["bowline-sim", "tool", "reserve", "--dir", "d"]}}]
+        run = Run(tools=tools, **task).claim(1).step(1, *[("book", {})] * len(actions))
+        for action in actions:
+            run.start(action, "book", {}, undo={"key": undo_key_of("r1", action), "undo": {"how": "own"}}).finish(action)
+            self.enter("reserve", action, {})
+        run.append({"rollback_started": {"why": "approval_expired"}})
+        for action in actions[::-1]:
+            self.compensated(run, action, undo_key_of("r1", action))
+        return run
+
+    def release(self, action, of, **changed):
+        self.enter("release", action, {}, of=of, **{"key": undo_key_of("r1", action), **changed})
+
+    def test_o8_lets_reservations_be_given_back_last_first_with_duplicates_removed(self):
+        run = self.reserved("a1.0", "a1.1").end("failed")
+        self.release("a1.1", 2)
+        self.release("a1.1", 3, kind="duplicate")
+        self.release("a1.0", 1)
+        self.assertIn("O8: ok, 2 undone calls", self.passes(run))
+
+    def test_o8_catches_what_is_given_back_twice_not_at_all_or_in_another_order(self):
+        run = self.reserved("a1.0", "a1.1").end("failed")
+        self.release("a1.1", 2)
+        self.caught("O8", "a1.0 was undone, and given back 0 times", run)
+        self.release("a1.0", 1)
+        self.release("a1.0", 1, key="e" * 64)
+        self.caught("O8 O5", "given back 2 times", run)
+        del self.ledger[2:]
+        self.release("a1.0", 1)
+        self.release("a1.1", 2)
+        self.caught("O8", "gave back ['a1.0', 'a1.1'], and says it was ['a1.1', 'a1.0']", run)
+
+    def test_o8_catches_what_is_given_back_and_was_never_taken(self):
+        run = self.reserved("a1.0").end("failed")
+        self.release("a1.0", 9)
+        self.caught("O8", "gives back 9, which it did not take", run)
+
+    FAILED = {"failed": "closed"}
+
+    def alarmed(self, *alerts, told=True, **task):
+        run = self.booked(**task).append({"rollback_started": {"why": "approval_expired"}})
+        self.compensated(run, outcome=self.FAILED).append({"restored": {"action": "a1.0", "outcome": "restored"}})
+        for actions in alerts:
+            run.append({"alert_raised": {"actions": actions}})
+            if told:
+                run.append({"alert_told": {}})
+        return run.end("failed")
+
+    def test_u1_lets_people_be_told_of_what_could_not_be_undone(self):
+        self.assertIn("U1: ok, 1 alerts", self.passes(self.alarmed(["a1.1"])))
+
+    def test_u1_catches_an_alert_that_is_swallowed_doubled_or_about_something_else(self):
+        self.caught("U1", "could not undo ['a1.1'] and raised alerts about []", self.alarmed())
+        self.caught("U1", "[['a1.1'], ['a1.1']]", self.alarmed(["a1.1"], ["a1.1"]))
+        self.caught("U1", "about [['a1.0']]", self.alarmed(["a1.0"]))
+        run = self.restored(self.written(), "a1.1", "a1.0").append({"alert_raised": {"actions": ["a1.0"]}})
+        self.caught("U1", "could not undo []", run.end("failed"))
+
+    TELL = ["bowline-sim", "tool", "tell", "--dir", "d"]
+
+    def test_u1_catches_people_who_were_not_told_or_were_told_of_nothing(self):
+        self.caught("U1", "told people 0 times", self.alarmed(["a1.1"], told=False, on_alert=["page"]))
+        self.caught("U1", "the ledger knows nothing of it", self.alarmed(["a1.1"], on_alert=self.TELL))
+        self.enter("tell", "a1.1", {}, key=alert_key_of("r1"))
+        self.passes(self.alarmed(["a1.1"], on_alert=self.TELL))
+        self.caught("U1", "an alert it has not raised", self.restored(self.written(), "a1.1", "a1.0").end("failed"))
+
+    def test_o9_counts_repairs_anew_once_something_else_is_tried(self):
+        run = Run(limits={**LIMITS, "repairs": 1}).claim(1).step(1)
+        run.append({"repair_started": {"round": 1}}).append({"escalated": {"step": "redecompose", "why": "no"}})
+        run.append({"repair_started": {"round": 2}})
+        self.ledger = []
+        self.caught("O9", "holds 2 repairs", Run(limits={**LIMITS, "repairs": 1}).claim(1)
+                    .append({"repair_started": {"round": 1}}).append({"repair_started": {"round": 2}}).end())
+        self.passes(run.end())
 
     def test_o8_catches_an_undo_in_a_run_that_commits(self):
         self.caught("O8", "committed and restored", self.restored(self.written(), "a1.1", "a1.0").end())

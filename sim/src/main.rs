@@ -6,6 +6,8 @@
 //! bowline-sim tool look-OP --dir DIR  find out whether a call happened
 //! bowline-sim kill --bowline PROGRAM --checker SCRIPT [--count N] [--seed S]
 //!                                     kill the program N times, resume it, judge it
+//! bowline-sim kill --bowline PROGRAM --checker SCRIPT --every STEP
+//!                                     faults at every system call (STEP-th write) of a small run
 //! bowline-sim sim [--seeds N] [--seed S] | --bugs
 //!                                     run the engine in simulated worlds, judge it
 //! ```
@@ -21,7 +23,7 @@ use std::process::ExitCode;
 use bowline_sim::kill::error::KillError;
 use bowline_sim::kill::options::Options;
 use bowline_sim::kill::sabotage::Sabotage;
-use bowline_sim::kill::{self, Outcome};
+use bowline_sim::kill::{self, Outcome, every};
 use bowline_sim::ledger::serve::serve;
 use bowline_sim::ledger::wire::LINE_MAX;
 use bowline_sim::oracle::READY;
@@ -29,10 +31,9 @@ use bowline_sim::tool::{Answer, Errand, run};
 use bowline_sim::world::report;
 
 const USAGE: &str = "usage: bowline-sim ledger --dir DIR
-       bowline-sim tool pay|slow_pay|put|reserve|release --dir DIR
-       bowline-sim tool look-pay|look-slow_pay|look-put|look-reserve|look-release --dir DIR
-       bowline-sim kill --bowline PROGRAM --checker SCRIPT [--count N] [--seed S] [--workers N] [--batch N]
-                        [--sabotage NAME] [--dir DIR]
+       bowline-sim tool [look-|flaky-|stuck-]pay|slow_pay|put|reserve|release|tell --dir DIR
+       bowline-sim kill --bowline PROGRAM --checker SCRIPT [--count N] [--doubles N] [--triples N] [--seed S]
+                        [--workers N] [--batch N] [--every STEP] [--sabotage NAME] [--dir DIR]
        bowline-sim sim --seeds N [--seed FIRST] | --seed S | --bugs";
 /// The conventional exit code of a command line that makes no sense.
 const EXIT_USAGE: u8 = 64;
@@ -109,9 +110,10 @@ fn kill_harness(words: &[&str]) -> ExitCode {
             return usage();
         }
     };
-    let outcome = match options.sabotage {
-        Some(sabotage) => sabotaged(&options, sabotage),
-        None => killed(&options),
+    let outcome = match (options.sabotage, options.every) {
+        (Some(sabotage), _) => sabotaged(&options, sabotage),
+        (None, Some(step)) => hurt(&options, step),
+        (None, None) => killed(&options),
     };
     outcome.unwrap_or_else(|error| {
         let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -135,6 +137,15 @@ fn killed(options: &Options) -> Result<ExitCode, KillError> {
     println!("only this part of it: cargo xtask kill --count {count} --seed {seed} --batch {batch}");
     println!("{} kills, {} violations", kills, outcome.violations.len());
     Ok(ExitCode::FAILURE)
+}
+
+fn hurt(options: &Options, step: usize) -> Result<ExitCode, KillError> {
+    let (struck, outcome) = every::run(options, step, &|line| eprintln!("{line}"))?;
+    print!("{}", every::told(&struck, outcome.took_ms));
+    report_violations(&outcome);
+    let tried: u64 = struck.values().map(|(tried, _)| tried).sum();
+    println!("{tried} faults, {} violations", outcome.violations.len());
+    Ok(if outcome.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn sabotaged(options: &Options, sabotage: Sabotage) -> Result<ExitCode, KillError> {

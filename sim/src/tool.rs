@@ -7,7 +7,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -25,17 +25,32 @@ pub enum Errand {
     Act(Operation),
     /// Find out whether it happened.
     Look(Operation),
+    /// Do it, and at the first attempt say that nobody knows.
+    Flaky(Operation),
+    /// Do it once somebody has mended it for this run; before, it does not work.
+    Stuck(Operation),
 }
 
 impl Errand {
-    /// Reads `pay` or `look-pay`.
+    /// Reads `pay`, `look-pay`, `flaky-pay` or `stuck-pay`.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        match word.strip_prefix("look-") {
-            Some(operation) => Operation::parse(operation).map(Self::Look),
-            None => Operation::parse(word).map(Self::Act),
+        let (how, operation) = word.split_once('-').unwrap_or(("", word));
+        let operation = Operation::parse(operation)?;
+        match how {
+            "" => Some(Self::Act(operation)),
+            "look" => Some(Self::Look(operation)),
+            "flaky" => Some(Self::Flaky(operation)),
+            "stuck" => Some(Self::Stuck(operation)),
+            _ => None,
         }
     }
+}
+
+/// The file in the ledger's folder that says that what is stuck works for this run.
+#[must_use]
+pub fn mended(folder: &Path, run: &str) -> PathBuf {
+    folder.join(format!("mended-{run}"))
 }
 
 /// How the tool ends.
@@ -68,13 +83,29 @@ pub fn run(
     environment: impl Fn(&str) -> Option<String>,
     input: &str,
 ) -> Answer {
+    let request = |operation| {
+        let args = serde_json::from_str(input).map_err(|error| format!("arguments: {error}"));
+        Ok((caller(&environment, None)?, args?)).map(|(caller, args)| Request::Act {
+            operation,
+            caller,
+            args,
+        })
+    };
+    let done =
+        |operation| request(operation).map_or_else(Answer::DidNotHappen, |request| act(folder, &request));
     match errand {
-        Errand::Act(operation) => {
-            let request = caller(&environment, None).and_then(|caller| {
-                let args = serde_json::from_str(input).map_err(|error| format!("arguments: {error}"))?;
-                Ok(Request::Act { operation, caller, args })
-            });
-            request.map_or_else(Answer::DidNotHappen, |request| act(folder, &request))
+        Errand::Act(operation) => done(operation),
+        Errand::Flaky(operation) => match (done(operation), environment("BOWLINE_ATTEMPT").as_deref()) {
+            (Answer::Happened(_), Some("1")) => Answer::Unknown("the line went dead".into()),
+            (answer, _) => answer,
+        },
+        Errand::Stuck(operation) => {
+            let run = environment("BOWLINE_RUN").unwrap_or_default();
+            if mended(folder, &run).exists() {
+                done(operation)
+            } else {
+                Answer::DidNotHappen("the counter is closed for good".into())
+            }
         }
         Errand::Look(operation) => {
             let request = caller(&environment, Some(0)).map(|caller| {
@@ -168,7 +199,10 @@ mod tests {
     fn an_errand_is_an_operation_or_a_look_for_one() {
         assert_eq!(Errand::parse("slow_pay"), Some(Errand::Act(Operation::SlowPay)));
         assert_eq!(Errand::parse("look-pay"), Some(Errand::Look(Operation::Pay)));
+        assert_eq!(Errand::parse("flaky-release"), Some(Errand::Flaky(Operation::Release)));
+        assert_eq!(Errand::parse("stuck-release"), Some(Errand::Stuck(Operation::Release)));
         assert_eq!(Errand::parse("look-"), None);
+        assert_eq!(Errand::parse("lost-pay"), None);
         assert_eq!(Errand::parse("steal"), None);
     }
 

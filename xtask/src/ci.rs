@@ -57,6 +57,29 @@ pub const STAGES: &[Stage] = &[
         how: How::Cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
         remedy: "mend the code; an `#[expect]` needs a reason that holds",
     },
+    // Programs first: one shares its name with a library, whose page should stay.
+    // Cargo documents the program and the library of xtask, of the simulator and of the
+    // model checker to one place, so only the latter.
+    Stage {
+        name: "doc",
+        how: How::Cargos(&[
+            &[
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--locked",
+                "--bins",
+                "--exclude",
+                "xtask",
+                "--exclude",
+                "bowline-sim",
+                "--exclude",
+                "bowline-proof",
+            ],
+            &["doc", "--workspace", "--no-deps", "--locked", "--lib"],
+        ]),
+        remedy: "mend the link or the markup rustdoc names",
+    },
     Stage {
         name: "tests",
         how: How::Tests,
@@ -81,29 +104,6 @@ pub const STAGES: &[Stage] = &[
         name: "doctests",
         how: How::Cargo(&["test", "--workspace", "--doc", "--locked"]),
         remedy: "mend the example or the code it shows",
-    },
-    // Programs first: one shares its name with a library, whose page should stay.
-    // Cargo documents the program and the library of xtask, of the simulator and of the
-    // model checker to one place, so only the latter.
-    Stage {
-        name: "doc",
-        how: How::Cargos(&[
-            &[
-                "doc",
-                "--workspace",
-                "--no-deps",
-                "--locked",
-                "--bins",
-                "--exclude",
-                "xtask",
-                "--exclude",
-                "bowline-sim",
-                "--exclude",
-                "bowline-proof",
-            ],
-            &["doc", "--workspace", "--no-deps", "--locked", "--lib"],
-        ]),
-        remedy: "mend the link or the markup rustdoc names",
     },
 ];
 

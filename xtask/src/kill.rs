@@ -9,11 +9,24 @@ use anyhow::Result;
 use crate::harness;
 
 /// Promises the harness breaks on purpose, each to be caught, before it counts.
-const SABOTAGES: [&str; 5] = ["pay-again", "lose-writes", "touch-file", "show-too-soon", "forge-checkpoint"];
+const SABOTAGES: [&str; 12] = [
+    "pay-again",
+    "lose-writes",
+    "touch-file",
+    "show-too-soon",
+    "forge-checkpoint",
+    "release-again",
+    "release-unasked",
+    "release-out-of-order",
+    "forget-release",
+    "false-alarm",
+    "swallow-alert",
+    "overwrite-changed",
+];
 
-/// Kills in CI. The long gate asks for more: `cargo xtask kill --count 10000`.
+/// Kills in CI. The long gate asks for more:
+/// `cargo xtask kill --count 10000 --doubles 5000 --triples 1000`.
 const CI_WORDS: [&str; 4] = ["--count", "500", "--seed", "1"];
-
 /// As CI does it.
 pub fn ci(root: &Path) -> Result<()> {
     run(root, &CI_WORDS.map(String::from))
@@ -22,7 +35,7 @@ pub fn ci(root: &Path) -> Result<()> {
 /// With the words of the command line, which are the harness's own.
 pub fn run(root: &Path, words: &[String]) -> Result<()> {
     let built = harness::build(root)?;
-    if !words.iter().any(|word| word == "--sabotage") {
+    if !words.iter().any(|word| word == "--sabotage" || word == "--every") {
         for name in SABOTAGES {
             attack(root, &built, &["--sabotage".into(), name.into()])?;
         }

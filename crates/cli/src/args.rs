@@ -10,6 +10,7 @@ use clap::{ArgGroup, Args as Words, Parser, Subcommand, ValueEnum};
 
 use crate::guard_args::GuardArgs;
 use crate::mcp_args::McpCommand;
+use crate::model_args::ModelCommand;
 
 /// What `--help` says about exit codes.
 const EXIT_CODES: &str = "\
@@ -19,6 +20,7 @@ Exit codes:
    2  refused: usage, bad task, no such run, store in use or damaged; nothing was changed
    3  the run halted (a limit, a cancel, no model): resume it
    4  the run waits for a person, is paused, or was interrupted
+   5  something a run did could not be undone that should have been: look at it
   70  a bug, or a store that stopped after a failed write
 
 A RUN is a run id, the beginning of one, or `last`.
@@ -60,6 +62,12 @@ pub(crate) enum Command {
     Revise(ReviseArgs),
     /// Tell how a call in doubt went
     Settle(SettleArgs),
+    /// Undo what a run that has ended did, the last first
+    Undo(UndoArgs),
+    /// Show what a run changed in its files
+    Diff(DiffArgs),
+    /// Apply the changes of a committed run that worked on a copy
+    Apply(ApplyArgs),
     /// Fold a run's journal up to an event and show the state there
     Replay(ReplayArgs),
     /// Examine journals
@@ -84,6 +92,9 @@ pub(crate) enum Command {
     /// Servers whose tools agents may use: what was agreed to, and what they offer
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// The embedded language model: its weights, and how fast it is here
+    #[command(subcommand)]
+    Model(ModelCommand),
 }
 
 impl Command {
@@ -100,9 +111,13 @@ impl Command {
             Self::Export(args) => args.json,
             Self::Calibrate(args) => args.json,
             Self::Doctor(args) => args.json,
+            Self::Undo(args) => args.json,
+            Self::Diff(args) => args.json,
+            Self::Apply(args) => args.json,
             Self::Plan(args) => args.format == PlanFormat::Json,
             Self::Guard(args) => args.wants_json(),
             Self::Mcp(command) => command.wants_json(),
+            Self::Model(command) => command.wants_json(),
             Self::Pause(_)
             | Self::Cancel(_)
             | Self::Approve(_)
@@ -179,7 +194,7 @@ pub(crate) struct TaskArgs {
     /// Work here instead of in the task's workspace
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Use this model instead of the task's, as in scripted:model.yaml
+    /// Use this model instead of the task's, as in local:smollm2-135m or scripted:model.yaml
     #[arg(long, value_name = "REF")]
     pub(crate) model: Option<String>,
     /// The manifest of the agent that works on it, instead of the task's
@@ -192,7 +207,7 @@ pub(crate) struct ResumeArgs {
     /// The run; without it, every run that can go on
     pub(crate) run: Option<String>,
     /// Set a limit higher first: steps, tool_calls, tokens, cost_usd, active_seconds, repairs,
-    /// repair_percent, repair_seconds, tree_steps, depth, agents_alive, agents, tools.NAME
+    /// repair_percent, repair_seconds, context_tokens, tree_steps, depth, agents_alive, agents, tools.NAME
     #[arg(long, value_name = "LIMIT=AMOUNT", value_parser = parse_raise, requires = "run")]
     pub(crate) raise: Vec<Raise>,
     #[command(flatten)]
@@ -302,6 +317,55 @@ pub(crate) struct SettleArgs {
     /// Nobody will find out: go on without it, never repeat it
     #[arg(long)]
     pub(crate) give_up: bool,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct UndoArgs {
+    /// The run
+    pub(crate) run: String,
+    /// Only what began after this event
+    #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) to: Option<u64>,
+    /// Show what would be undone, and undo nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask back
+    #[arg(long, short, conflicts_with = "dry_run")]
+    pub(crate) yes: bool,
+    /// Leave files that somebody changed since as they are, and undo the rest
+    #[arg(long)]
+    pub(crate) leave_changed: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct DiffArgs {
+    /// The run
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Only how many lines of which files
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct ApplyArgs {
+    /// The run
+    pub(crate) run: String,
+    /// Show what would be applied, and apply nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask back
+    #[arg(long, short, conflicts_with = "dry_run")]
+    pub(crate) yes: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Words)]

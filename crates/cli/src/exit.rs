@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use bowline::Stopped;
 use bowline_core::event::Ending;
+use bowline_core::run::Run;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub enum Exit {
     Halted,
     /// The run waits for a person, is paused, or was interrupted.
     Unfinished,
+    /// Something could not be undone that should have been.
+    NotUndone,
     /// A bug, or a store that stopped.
     Internal,
 }
@@ -33,13 +36,14 @@ impl Exit {
             Self::Refused => 2,
             Self::Halted => 3,
             Self::Unfinished => 4,
+            Self::NotUndone => 5,
             Self::Internal => 70,
         }
     }
 
     /// How a run that ended so is reported.
     #[must_use]
-    pub fn of_ending(ending: &Ending) -> Self {
+    fn of_ending(ending: &Ending) -> Self {
         match ending {
             Ending::Committed { .. } => Self::Committed,
             Ending::Failed { .. } => Self::Failed,
@@ -47,10 +51,12 @@ impl Exit {
         }
     }
 
-    /// How a run that stopped so is reported.
+    /// How a run that stopped so is reported: one that failed and could not undo what it
+    /// should have is not merely failed.
     #[must_use]
-    pub fn of_stop(stopped: &Stopped) -> Self {
+    pub fn of_stop(run: &Run, stopped: &Stopped) -> Self {
         match stopped {
+            Stopped::Ended(Ending::Failed { .. }) if run.deeds.alerted => Self::NotUndone,
             Stopped::Ended(ending) => Self::of_ending(ending),
             Stopped::Waiting(_) | Stopped::Asked => Self::Unfinished,
         }
@@ -68,8 +74,9 @@ impl Exit {
             Self::Unfinished => 1,
             Self::Halted => 2,
             Self::Failed => 3,
-            Self::Refused => 4,
-            Self::Internal => 5,
+            Self::NotUndone => 4,
+            Self::Refused => 5,
+            Self::Internal => 6,
         }
     }
 }

@@ -12,6 +12,7 @@ use bowline::{Engine, Patience};
 use bowline_store::{OpenError, Role, SqliteStore};
 
 use crate::error::CliError;
+use crate::models::Models;
 
 /// The folder of a project that holds its runs.
 const FOLDER: &str = ".bowline";
@@ -72,6 +73,11 @@ impl Home {
         self.path.join("workspaces")
     }
 
+    /// What copies of workspaces began with, by run.
+    pub(crate) fn bases(&self) -> PathBuf {
+        self.path.join("bases")
+    }
+
     /// Results, by run.
     pub(crate) fn results(&self) -> PathBuf {
         self.path.join("results")
@@ -119,7 +125,8 @@ impl Home {
     }
 
     fn engine(&self, store: SqliteStore, patience: Patience) -> Engine {
-        let builder = Engine::builder(Arc::new(store)).home(&self.path).patience(patience);
+        let models = Arc::new(Models::default());
+        let builder = Engine::builder(Arc::new(store)).home(&self.path).models(models).patience(patience);
         // Whoever cannot name itself cannot cage either, and says so when a task needs it.
         match crate::cage::launcher() {
             Ok(launcher) => builder.launcher(launcher).build(),

@@ -20,8 +20,15 @@ mod exit;
 mod guard_args;
 mod home;
 mod interrupt;
+#[cfg(feature = "local-model")]
+mod local;
+#[cfg(not(feature = "local-model"))]
+#[path = "local_absent.rs"]
+mod local;
 mod manifest;
 mod mcp_args;
+mod model_args;
+mod models;
 mod pick;
 mod question;
 mod render;

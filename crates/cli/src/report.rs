@@ -3,13 +3,18 @@
 
 use bowline::{EngineError, history};
 use bowline_core::event::{Ending, Event};
-use bowline_core::id::{Millis, RunId};
+use bowline_core::id::{ActionId, Millis, RunId};
 use bowline_core::message::{Content, Payload};
 use bowline_core::run::Run;
-use bowline_core::view::Provenance;
+use bowline_core::view::{Provenance, Undone, undone};
 use bowline_store::{RunRow, RunStore, StoreError};
 
 use crate::error::CliError;
+use crate::render::escape;
+
+/// Calls whose undo is told one by one, and how much about each.
+const UNDONE_MAX: usize = 20;
+const WORDS_MAX: usize = 160;
 
 /// Everything there is to tell about a run.
 pub(crate) struct Report {
@@ -45,6 +50,25 @@ impl Report {
             None => None,
         };
         Ok(Self { row, run, facts, events, output })
+    }
+}
+
+impl Report {
+    /// What became of everything that was to be undone, a line for each call.
+    pub(crate) fn undone(&self) -> Vec<String> {
+        let found = undone(self.events.iter().map(|(_, _, event)| event));
+        let line = |(action, how): (&ActionId, &Undone)| {
+            let call = self.facts.calls.iter().find(|call| call.action == *action);
+            let tool = call.map_or(String::new(), |call| format!("  {}", call.tool));
+            let file = call.and_then(|call| call.file.as_ref());
+            let file = file.map_or(String::new(), |file| format!(" {}", escape::line(file)));
+            format!("{action}{tool}{file}: {}", escape::cut(&escape::line(&how.words()), WORDS_MAX))
+        };
+        let mut lines: Vec<String> = found.iter().take(UNDONE_MAX).map(line).collect();
+        if found.len() > UNDONE_MAX {
+            lines.push(format!("and {} more", found.len() - UNDONE_MAX));
+        }
+        lines
     }
 }
 

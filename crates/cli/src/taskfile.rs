@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use bowline_core::agent::{self, Manifest};
+use bowline_core::task::each::{self, Each};
 use bowline_core::task::{self, BadTask, Sandbox, Task};
 use serde_json::{Value, json};
 
@@ -22,15 +23,41 @@ const NAMES: [&str; 4] = ["task.toml", "task.yaml", "task.yml", "task.json"];
 /// The longest task file, in bytes.
 const TASK_BYTES_MAX: u64 = 4 << 20;
 
-/// The task a command line means.
-pub(crate) fn read(args: &TaskArgs) -> Result<Task, CliError> {
-    read_with_agent(args).map(|(task, _)| task)
+/// The task, and the manifest of the agent it names. Of a task for each of many files: the one
+/// for the first.
+pub(crate) fn read_with_agent(args: &TaskArgs) -> Result<(Task, Option<Manifest>), CliError> {
+    match read_given(args)? {
+        (Given::One(task), manifest) => Ok((*task, manifest)),
+        (Given::Each(mut batch), manifest) => Ok((batch.tasks.swap_remove(0).1, manifest)),
+    }
 }
 
-/// The task, and the manifest of the agent it names.
-pub(crate) fn read_with_agent(args: &TaskArgs) -> Result<(Task, Option<Manifest>), CliError> {
+/// What a task file stands for.
+pub(crate) enum Given {
+    /// One task.
+    One(Box<Task>),
+    /// A task for each of these files.
+    Each(Batch),
+}
+
+/// A task for each of many files.
+pub(crate) struct Batch {
+    /// The files, and the task of each; at least one.
+    pub(crate) tasks: Vec<(String, Task)>,
+    /// How many must be committed.
+    pub(crate) enough: usize,
+}
+
+/// Everything a command line means.
+pub(crate) fn read_all(args: &TaskArgs) -> Result<Given, CliError> {
+    read_given(args).map(|(given, _)| given)
+}
+
+fn read_given(args: &TaskArgs) -> Result<(Given, Option<Manifest>), CliError> {
     let here = std::env::current_dir().map_err(CliError::io("find", "the working directory"))?;
-    let Some(path) = task_path(&args.task)? else { return goal(args, &here) };
+    let Some(path) = task_path(&args.task)? else {
+        return goal(args, &here).map(|(task, manifest)| (Given::One(Box::new(task)), manifest));
+    };
     let mut raw = parse_file(&path)?;
     let base = std::path::absolute(&path).map_err(CliError::io("find", &path))?;
     let base = base.parent().unwrap_or(&here).to_owned();
@@ -41,9 +68,55 @@ pub(crate) fn read_with_agent(args: &TaskArgs) -> Result<(Task, Option<Manifest>
         // What is no text is refused by the reader, with its place.
         (None, Some(_) | None) => None,
     };
-    let mut task = outfitted(&raw, manifest.as_ref()).map_err(|bad| CliError::Task { path, bad })?;
-    anchor(&mut task, &base);
-    Ok((task, manifest))
+    let bad = |bad| CliError::Task { path: path.clone(), bad };
+    let read = |raw: &Value| {
+        let mut task = outfitted(raw, manifest.as_ref()).map_err(bad)?;
+        anchor(&mut task, &base);
+        Ok(task)
+    };
+    let given = match Each::of(&raw).map_err(bad)? {
+        None => Given::One(Box::new(read(&raw)?)),
+        Some(each) => {
+            let tasks = files(&each, &workspace_of(&raw, &base))?.into_iter();
+            let one = |file: String| read(&each::of_file(&raw, &file)).map(|task| (file, task));
+            let tasks = tasks.map(one).collect::<Result<Vec<_>, CliError>>()?;
+            Given::Each(Batch { enough: each.enough(tasks.len()), tasks })
+        }
+    };
+    Ok((given, manifest))
+}
+
+/// Where the files of a raw task are; what is no path is refused when the task is read.
+fn workspace_of(raw: &Value, base: &Path) -> PathBuf {
+    let path = raw.get("workspace").and_then(|workspace| workspace.get("path")).and_then(Value::as_str);
+    join(base, path.unwrap_or("."))
+}
+
+/// The files a task is run for, in the order of their names.
+fn files(each: &Each, workspace: &Path) -> Result<Vec<String>, CliError> {
+    let folder = join(workspace, each.folder());
+    let entries = std::fs::read_dir(&folder).map_err(CliError::io("read", &folder))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(CliError::io("read", &folder))?;
+        let path = entry.file_name().to_str().and_then(|name| each.path_of(name));
+        let is_file = || entry.path().metadata().is_ok_and(|about| about.is_file());
+        found.extend(path.filter(|_| is_file()));
+        if found.len() > each::FILES_MAX {
+            return Err(CliError::refused(
+                format!("{} has more than {} files for `each`", folder.display(), each::FILES_MAX),
+                "divide them among several folders or patterns",
+            ));
+        }
+    }
+    if found.is_empty() {
+        return Err(CliError::refused(
+            format!("no file of {} fits `each`", folder.display()),
+            "correct the pattern, or put files there; it is relative to the workspace",
+        ));
+    }
+    found.sort();
+    Ok(found)
 }
 
 fn outfitted(raw: &Value, manifest: Option<&Manifest>) -> Result<Task, BadTask> {
@@ -64,7 +137,7 @@ fn goal(args: &TaskArgs, here: &Path) -> Result<(Task, Option<Manifest>), CliErr
                 "{:?} is no file or folder, so it is taken as a goal, and a goal needs a model",
                 shown(&args.task)
             ),
-            "add --model REF, as in --model scripted:model.yaml, or --agent FILE with a model in it, or name a task file: `bowline init DIR` makes one",
+            "add --model REF, as in --model local:smollm2-135m or --model scripted:model.yaml, or --agent FILE with a model in it, or name a task file: `bowline init DIR` makes one",
         ));
     }
     let mut task = outfitted(&raw, manifest.as_ref()).map_err(|bad| CliError::Goal { bad })?;
@@ -152,6 +225,9 @@ fn replace(raw: &mut Value, args: &TaskArgs, here: &Path) {
 fn anchor(task: &mut Task, base: &Path) {
     task.model = absolute_model(&task.model, base);
     task.critic = task.critic.as_deref().map(|critic| absolute_model(critic, base));
+    for model in task.routes.models_mut() {
+        *model = absolute_model(model, base);
+    }
     let workspace = join(base, &task.workspace.path);
     task.workspace.path = workspace.display().to_string();
     if let Sandbox::Cage { read, write } = &mut task.sandbox {
@@ -196,8 +272,16 @@ pub(crate) fn absolute_model(model: &str, base: &Path) -> String {
         Some(("scripted", path)) if !path.trim().is_empty() => {
             format!("scripted:{}", join(base, path).display())
         }
+        Some((local @ "local", path)) if is_weights_path(path) => {
+            format!("{local}:{}", join(base, path).display())
+        }
         Some(_) | None => model.into(),
     }
+}
+
+/// Whether weights are named by where they are, not by what they are called.
+pub(crate) fn is_weights_path(name_or_path: &str) -> bool {
+    name_or_path.contains('/') || name_or_path.ends_with(".gguf")
 }
 
 fn shown(text: &str) -> String {

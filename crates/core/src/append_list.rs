@@ -1,4 +1,4 @@
-//! A list that only grows and is cheap to clone.
+//! A list that grows and is cheap to clone; an item of it is changed only on a copy of its chunk.
 //!
 //! `decide` works on a draft of the run's state. Conversations are by far the
 //! largest part of it, so they are kept in frozen chunks shared between the
@@ -64,6 +64,26 @@ impl<T> AppendList<T> {
         Self { frozen, tail }
     }
 
+    /// Changes an item, if it is there; the other chunks stay shared.
+    pub fn change(&mut self, at: usize, change: impl FnOnce(&mut T))
+    where
+        T: Clone,
+    {
+        let mut left = at;
+        for chunk in &mut self.frozen {
+            if left < chunk.len() {
+                if let Some(item) = Arc::make_mut(chunk).get_mut(left) {
+                    change(item);
+                }
+                return;
+            }
+            left -= chunk.len();
+        }
+        if let Some(item) = self.tail.get_mut(left) {
+            change(item);
+        }
+    }
+
     /// True when there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -111,6 +131,22 @@ mod tests {
         assert_eq!(list.iter().next_back(), Some(&100));
         let text = serde_json::to_string(&list).unwrap();
         assert_eq!(serde_json::from_str::<AppendList<usize>>(&text).unwrap(), list);
+    }
+
+    #[test]
+    fn an_item_that_is_changed_is_changed_in_this_list_alone() {
+        let mut list: AppendList<usize> = (0..70).collect();
+        let before = list.clone();
+        for at in [0, 40, 69, 70] {
+            list.change(at, |item| *item += 1000);
+        }
+        assert_eq!(before, (0..70).collect());
+        let changed: Vec<usize> = list.iter().copied().filter(|item| *item >= 1000).collect();
+        assert_eq!(changed, [1000, 1040, 1069]);
+        let mut other = list.clone();
+        other.change(0, |item| *item = 1);
+        assert!(!Arc::ptr_eq(&list.chunks().0[0], &other.chunks().0[0]));
+        assert!(Arc::ptr_eq(&list.chunks().0[1], &other.chunks().0[1]));
     }
 
     #[test]

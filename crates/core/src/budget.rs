@@ -77,6 +77,10 @@ pub struct Limits {
     /// Working time of critique and repair.
     #[serde(with = "word", default = "repair_ms", skip_serializing_if = "is_repair_ms")]
     pub repair_ms: u64,
+    /// Tokens of one model call, what it reads and what it answers; fewer where the model
+    /// takes fewer.
+    #[serde(with = "word", default = "context_tokens", skip_serializing_if = "is_context_tokens")]
+    pub context_tokens: u64,
     /// Calls of single tools, by name; a tool that is not named has no bound of its own.
     #[serde(with = "word::counts", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<ToolName, u32>,
@@ -103,6 +107,15 @@ fn is_repair_ms(ms: &u64) -> bool {
     *ms == repair_ms()
 }
 
+fn context_tokens() -> u64 {
+    1_000_000
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_context_tokens(tokens: &u64) -> bool {
+    *tokens == context_tokens()
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -120,6 +133,7 @@ impl Default for Limits {
             approval_ms: 7 * 24 * 60 * 60 * 1000,
             repair_percent: repair_percent(),
             repair_ms: repair_ms(),
+            context_tokens: context_tokens(),
             tools: BTreeMap::new(),
             tree: TreeLimits::default(),
         }
@@ -171,6 +185,7 @@ impl Limits {
                 Limit::Repairs => higher(&mut self.repairs),
                 Limit::RepairShare => higher(&mut self.repair_percent),
                 Limit::RepairTime => self.repair_ms = self.repair_ms.max(*to),
+                Limit::Context => self.context_tokens = self.context_tokens.max(*to),
                 Limit::TreeSteps => higher(&mut self.tree.steps),
                 Limit::Depth => higher(&mut self.tree.depth),
                 Limit::AgentsAlive => higher(&mut self.tree.agents_alive),
@@ -193,6 +208,7 @@ impl Limits {
             Limit::Repairs => wide(self.repairs),
             Limit::RepairShare => wide(self.repair_percent),
             Limit::RepairTime => self.repair_ms,
+            Limit::Context => self.context_tokens,
             Limit::TreeSteps => wide(self.tree.steps),
             Limit::Depth => wide(self.tree.depth),
             Limit::AgentsAlive => wide(self.tree.agents_alive),
@@ -227,6 +243,8 @@ pub enum Limit {
     RepairShare,
     /// [`Limits::repair_ms`]
     RepairTime,
+    /// [`Limits::context_tokens`]
+    Context,
     /// [`TreeLimits::steps`]
     TreeSteps,
     /// [`TreeLimits::depth`]
@@ -241,7 +259,7 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit but those of single tools, in the order they are checked.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Steps,
         Self::ToolCalls,
         Self::Tokens,
@@ -250,6 +268,7 @@ impl Limit {
         Self::Repairs,
         Self::RepairShare,
         Self::RepairTime,
+        Self::Context,
         Self::TreeSteps,
         Self::Depth,
         Self::AgentsAlive,
@@ -270,6 +289,7 @@ impl Limit {
             Self::Repairs => "repairs".into(),
             Self::RepairShare => "repair_percent".into(),
             Self::RepairTime => "repair_seconds".into(),
+            Self::Context => "context_tokens".into(),
             Self::TreeSteps => "tree_steps".into(),
             Self::Depth => "depth".into(),
             Self::AgentsAlive => "agents_alive".into(),

@@ -1,16 +1,18 @@
 //! What the shell owes the world. Computed from the state, so a restart asks for
 //! the same work as the process before it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::append_list::AppendList;
 use crate::control::Ppm;
-use crate::event::Purpose;
+use crate::event::{Changes, Purpose};
 use crate::id::{ActionId, Millis, ToolName};
 use crate::message::{Content, Message, Payload};
 use crate::plan::Test;
 use crate::provenance::Digest;
 use crate::quality::CheckHow;
+use crate::run::Deed;
 use crate::tool::{FileImage, ToolSpec};
 use crate::verify::Opinion;
 use crate::window::Window;
@@ -28,8 +30,10 @@ pub enum Effect {
         attempt: u32,
         /// Which model, as `kind:argument`.
         model: String,
-        /// The whole conversation.
+        /// The conversation, as the model shall read it.
         messages: AppendList<Message>,
+        /// Messages of it that are shortened, as they were said, by their place.
+        left_out: Arc<BTreeMap<u32, Message>>,
         /// The tools it may ask for.
         tools: Arc<[ToolSpec]>,
         /// The JSON Schema the answer must fit, for structured answers.
@@ -125,6 +129,33 @@ pub enum Effect {
         /// The file.
         image: FileImage,
     },
+    /// Undo a call.
+    Compensate {
+        /// The call.
+        action: ActionId,
+        /// Which attempt at undoing it.
+        attempt: u32,
+        /// The key of the undo.
+        key: Digest,
+        /// The call as it was made, and how it is undone.
+        deed: Box<Deed>,
+    },
+    /// Tell a person that something could not be undone.
+    Alert {
+        /// The command.
+        argv: Vec<String>,
+        /// The calls, and why.
+        failed: Vec<(ActionId, Box<str>)>,
+    },
+    /// Look for what the run changed in the tree it works on.
+    FindChanges,
+    /// Bring the changes to the folder the run is about, or take them back: wholly or not at all.
+    Land {
+        /// Which.
+        changes: Changes,
+        /// Take them back.
+        back: bool,
+    },
     /// Store the provenance record and export the result.
     StoreResult {
         /// The output that is about to be committed.
@@ -158,6 +189,14 @@ pub enum EffectKey {
     Splice(u32),
     /// [`Effect::Restore`]
     Restore(ActionId),
+    /// [`Effect::Compensate`], with the attempt
+    Compensate(ActionId, u32),
+    /// [`Effect::Alert`]
+    Alert,
+    /// [`Effect::FindChanges`]
+    Changes,
+    /// [`Effect::Land`], and whether it goes back
+    Land(bool),
     /// [`Effect::StoreResult`]
     Result,
     /// [`Effect::WakeAt`]
@@ -178,6 +217,10 @@ impl Effect {
             Self::Weigh { serial, .. } => EffectKey::Weigh(*serial),
             Self::Splice { round, .. } => EffectKey::Splice(*round),
             Self::Restore { action, .. } => EffectKey::Restore(*action),
+            Self::Compensate { action, attempt, .. } => EffectKey::Compensate(*action, *attempt),
+            Self::Alert { .. } => EffectKey::Alert,
+            Self::FindChanges => EffectKey::Changes,
+            Self::Land { back, .. } => EffectKey::Land(*back),
             Self::StoreResult { .. } => EffectKey::Result,
             Self::WakeAt { at } => EffectKey::Wake(*at),
         }

@@ -11,10 +11,16 @@
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
 mod call;
+mod context;
 mod control;
 mod ending;
+mod escalation;
+mod finding;
+mod landing;
 mod plan;
+mod route;
 mod step;
+mod undo;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,23 +41,19 @@ use crate::verify::Opinion;
 use crate::window::Window;
 
 pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
+pub use context::{ContextBound, ContextFull, Elided, LeftOut, MessagePart};
 pub use control::{Controlled, Remedied, Remedy};
 pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, RestoreOutcome, StopReason};
-pub use plan::{SubtaskFailure, WayOn};
+pub use escalation::{Escalated, Escalation};
+pub use finding::{Confinement, Finding};
+pub use landing::{Change, Changes, Entry, LandOutcome, MovedOn, NAMED_MAX, Seen};
+pub use plan::{Evidence, SubtaskFailure, SubtaskOutput, WayOn};
+pub use route::{Routed, Sent, SentFor};
 pub use step::{Heard, Judgement, Purpose, StepFailure, StepTrouble};
+pub use undo::{Compensator, UndoOutcome};
 
 /// Version of every phase contract below. Additive changes keep it.
 pub const CONTRACT: u16 = 1;
-
-/// In what the programs of a run run while a worker has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Confinement {
-    /// In a cage.
-    Caged,
-    /// In nothing: they may do what the worker may do.
-    Uncaged,
-}
 
 /// A durable fact. The order of variants is the order of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +129,9 @@ pub enum Event {
         /// tools and asked for a summary, and this is why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<Box<Exhausted>>,
+        /// The model it is sent to and why, where that is not the task's own or its critic.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<Box<Sent>>,
     },
     /// A model answered.
     StepFinished {
@@ -157,7 +162,14 @@ pub enum Event {
         /// When to try again; `None`: not again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Millis>,
+        /// This model is not asked again for this answer: another one is.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        given_up: bool,
     },
+    /// A model is left alone for a while, or is not any more.
+    Routed(Box<Routed>),
+    /// Old parts of a conversation are left out, so that it fits its model.
+    Elided(Box<Elided>),
     /// A call that must not or cannot run; the model gets this answer.
     CallRefused {
         /// Which.
@@ -217,6 +229,9 @@ pub enum Event {
         /// the run as well, and this is released when the attempt is over.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reserved: Option<Cost>,
+        /// How it is undone, where its tool says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        undo: Option<Box<Compensator>>,
     },
     /// An attempt at a call met passing trouble; another one is made, under the same
     /// id and key. It counts as a call from here on.
@@ -407,6 +422,8 @@ pub enum Event {
     Controlled(Box<Controlled>),
     /// Something is tried against rounds that look alike.
     Remedied(Box<Remedied>),
+    /// Repairs came to nothing: something else is tried.
+    Escalated(Box<Escalated>),
     /// Critiquing is over.
     Diagnosed {
         /// [`CONTRACT`]
@@ -458,6 +475,9 @@ pub enum Event {
     RollbackStarted {
         /// Why it gives up.
         why: FailReason,
+        /// Calls that happened, or may have, and that nothing can undo.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remains: Vec<ActionId>,
     },
     /// One undo came back.
     Restored {
@@ -465,6 +485,76 @@ pub enum Event {
         action: ActionId,
         /// How it went.
         outcome: RestoreOutcome,
+    },
+    /// An attempt to undo a call begins.
+    CompensationStarted {
+        /// The call.
+        action: ActionId,
+        /// The key of the undo, the same for every attempt, and not that of the call.
+        key: Digest,
+        /// Counts from 1.
+        attempt: u32,
+    },
+    /// It met passing trouble; another attempt is made, with the same key.
+    CompensationTroubled {
+        /// The call.
+        action: ActionId,
+        /// The attempt that met it.
+        attempt: u32,
+        /// In words.
+        message: String,
+        /// When it is tried again.
+        retry_at: Millis,
+    },
+    /// The undo of a call came to an end.
+    Compensated {
+        /// The call.
+        action: ActionId,
+        /// How it went.
+        outcome: UndoOutcome,
+    },
+    /// Something could not be undone that should have been: a person must look at it.
+    AlertRaised {
+        /// The calls.
+        actions: Vec<ActionId>,
+    },
+    /// The command for alerts was run.
+    AlertTold {
+        /// Why it did not work, if it did not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    },
+    /// A person wants undone what a run did that has ended. The ending stays what it is.
+    UndoStarted {
+        /// Who.
+        by: String,
+        /// Calls that began after this event are undone.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        to: u64,
+        /// Calls after it that nothing can undo.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remains: Vec<ActionId>,
+    },
+    /// Everything that can be was undone.
+    UndoFinished {
+        /// How many calls are as if they had not been made.
+        undone: u32,
+        /// The others that were tried.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_undone: Vec<ActionId>,
+    },
+    /// What the run changed apart shall be brought to the folder it is about.
+    LandingStarted {
+        /// Who wants it; `None`: the run itself, which commits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// What that is, with every byte before and after.
+    ChangesFound(Changes),
+    /// The folder has it, or nothing of it.
+    Landed {
+        /// How it went.
+        outcome: LandOutcome,
     },
     /// A person stopped the clock.
     Paused {
@@ -498,40 +588,4 @@ pub enum Event {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(value: &u64) -> bool {
     *value == 0
-}
-
-/// A file that was read as evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// Path below the workspace.
-    pub path: String,
-    /// What it said.
-    pub content: Payload,
-    /// SHA-256 of its bytes.
-    pub sha256: Digest,
-}
-
-/// What one of the last sub-tasks delivered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubtaskOutput {
-    /// Which.
-    pub subtask: SubtaskId,
-    /// What.
-    pub output: Payload,
-}
-
-/// What a verification came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Finding {
-    /// Every check passed.
-    Passed,
-    /// There was nothing to check: a person must decide, unless the task says not.
-    NothingToCheck,
-    /// The output does not fit its schema: straight to repair.
-    SchemaFailed,
-    /// A check failed or could not run: diagnosis first.
-    ChecksFailed,
-    /// Everything holds, and still the run is too unsure to bother a person with it.
-    NotSure,
 }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Allowance, Cost};
-use crate::event::{Confinement, Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
+use crate::event::{
+    Changes, Confinement, Evidence, LandOutcome, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble,
+    Subject,
+};
 use crate::guard::OutputTrace;
 use crate::id::{ActionId, Millis, WorkerId};
 use crate::message::{Call, Payload, Stop, Usage};
@@ -135,6 +138,26 @@ pub enum What {
         /// How it went.
         outcome: RestoreOutcome,
     },
+    /// An attempt to undo a call came back.
+    Compensated {
+        /// The call.
+        action: ActionId,
+        /// Which attempt at undoing it.
+        attempt: u32,
+        /// What came of it.
+        found: Compensation,
+    },
+    /// The command for alerts came back; why it did not work, if it did not.
+    AlertTold(Option<String>),
+    /// The changes of the run were looked for; or why they are not applied.
+    ChangesFound(Result<Changes, LandOutcome>),
+    /// An attempt to apply them came back.
+    Landed {
+        /// It was to take them back.
+        back: bool,
+        /// How it went.
+        outcome: LandOutcome,
+    },
     /// The result is exported; it may be committed.
     ResultStored {
         /// Hash of the provenance record.
@@ -245,6 +268,26 @@ pub enum ProbeFinding {
     Unknown,
 }
 
+/// What came of an attempt to undo a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compensation {
+    /// It is undone now.
+    Done,
+    /// There was nothing to undo, or it was undone before.
+    WasAsBefore,
+    /// It may work later.
+    Trouble {
+        /// In words.
+        message: String,
+        /// How long the other side asks us to wait.
+        retry_after_ms: Option<u64>,
+    },
+    /// What the undo needs to know is not known of the call.
+    Impossible(String),
+    /// It did not work, and will not.
+    Failed(String),
+}
+
 /// What a person can tell a run. Durable in the store's mailbox until a run's
 /// event consumes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -283,6 +326,14 @@ pub enum Signal {
     },
     /// End it, resumable.
     Cancel,
+    /// Undo what it did, once it has ended.
+    Undo {
+        /// Only calls that began after this event.
+        #[serde(default)]
+        to: u64,
+    },
+    /// Apply what it changed apart, once it is committed.
+    Land,
     /// This is how a call in doubt went.
     Settle {
         /// Which.

@@ -34,6 +34,7 @@ pub mod quality;
 pub mod run;
 pub mod task;
 pub mod tool;
+pub mod undo;
 pub mod untrusted;
 pub mod verify;
 pub mod view;

@@ -6,7 +6,11 @@
 //! purpose is not; [`crate::untrusted::outgoing`] looks closer at what leaves.
 //! Nothing here prints or stores a value.
 
+mod stream;
+
 use std::fmt;
+
+pub use stream::MaskedStream;
 
 use crate::untrusted::outgoing::{SECRET_MIN, notations};
 

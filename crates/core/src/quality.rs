@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::defect::RootCause;
+use crate::id::SubtaskId;
 use crate::message::Payload;
 use crate::verify::{Assertion, ClaimRules, EdgeCases, Measure, Rubric, Sampling};
 
@@ -14,6 +15,9 @@ pub struct Check {
     pub name: String,
     /// How it is made.
     pub how: CheckHow,
+    /// The part of the plan it is about; `None`: the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<SubtaskId>,
 }
 
 /// How a check is made. Any may be made again at any time.
@@ -115,6 +119,36 @@ impl CheckHow {
     #[must_use]
     pub fn is_judged(&self) -> bool {
         self.level() >= Level::Judge
+    }
+
+    /// The form it asks of the output.
+    #[must_use]
+    pub fn schema(&self) -> Option<&Value> {
+        match self {
+            Self::Schema(schema) => Some(schema),
+            Self::Command { .. }
+            | Self::Tests(_)
+            | Self::Assert(_)
+            | Self::Rubric(_)
+            | Self::Claims(_)
+            | Self::EdgeCases(_)
+            | Self::Consistent(_) => None,
+        }
+    }
+
+    /// How many answers that hold must be the same, where it asks for that; else 0.
+    #[must_use]
+    pub fn agree(&self) -> u32 {
+        match self {
+            Self::Consistent(sampling) => sampling.agree,
+            Self::Schema(_)
+            | Self::Command { .. }
+            | Self::Tests(_)
+            | Self::Assert(_)
+            | Self::Rubric(_)
+            | Self::Claims(_)
+            | Self::EdgeCases(_) => 0,
+        }
     }
 
     /// The program it starts, if it starts one.

@@ -11,6 +11,7 @@ use crate::guard::Effect;
 use crate::id::ToolName;
 use crate::message::Payload;
 use crate::provenance::Digest;
+use crate::undo::Undo;
 
 /// What a tool does to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,17 +156,21 @@ pub struct ToolSpec {
     /// How it is called.
     #[serde(default, skip_serializing_if = "Invocation::is_default")]
     pub invocation: Invocation,
+    /// How a call that happened is undone; `None`: by its image, or not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Box<Undo>>,
 }
 
 impl ToolSpec {
     /// What can be done about a call once it has happened. Undeclared, a look is pure
     /// and a file write reversible, since its image is kept; anything else is
-    /// irreversible, unless its author lets it be repeated.
+    /// irreversible, unless its author lets it be repeated or says how it is undone.
     #[must_use]
     pub fn class(&self) -> Class {
         self.invocation.class.unwrap_or(match (self.touch, self.repeat) {
             (Touch::Read, _) => Class::Pure,
             (Touch::Write, _) => Class::Reversible,
+            (Touch::Exec, _) if self.undo.is_some() => Class::Compensable,
             (Touch::Exec, Repeat::Freely | Repeat::WithSameKey) => Class::Compensable,
             (Touch::Exec, Repeat::Never) => Class::Irreversible,
         })

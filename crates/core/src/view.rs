@@ -3,29 +3,38 @@
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
 mod control;
+mod endings;
+mod landed;
+mod left_out;
 mod outcome;
 mod planned;
 mod provenance;
 mod repairs;
+mod routes;
 mod statement;
 mod trouble;
+mod undone;
 mod verified;
 
 use std::fmt::Write as _;
 
 use crate::budget::{Gauge, Limit, amount};
-use crate::event::{Confinement, Ending, Event, Outcome, Purpose, Refusal, RestoreOutcome, Verdict};
+use crate::event::{Confinement, Event, Outcome, Refusal, Verdict};
 use crate::guard::loops;
 use crate::id::{ActionId, RunId, SubtaskId, WorkerId};
 use crate::policy::Concern;
 use crate::untrusted::suspicion::Family;
 
 pub use control::{quality_curve, quality_series};
+pub use endings::ending_line;
+pub(crate) use endings::{failure, halt};
+pub use landed::landed;
 pub use outcome::outcome;
 pub(crate) use planned::subtask_failure;
 pub use provenance::{ApprovalRef, CallRef, CheckRef, EvidenceRef, PROVENANCE, Provenance, StepRef};
 pub use repairs::repair_rates;
 pub use statement::statement;
+pub use undone::{Undone, undone};
 pub use verified::{assured, measured};
 
 fn claimed(epoch: u64, worker: &WorkerId, programs: Option<Confinement>) -> String {
@@ -56,15 +65,19 @@ pub fn line(event: &Event) -> String {
             format!("retrieved: {}", names.join(", "))
         }
         Event::SubtaskStarted { subtask, .. } => format!("{subtask} begins"),
-        Event::StepStarted { step, purpose, last, .. } => step_line(*step, purpose, last.is_some()),
+        Event::StepStarted { step, purpose, last, sent, .. } => {
+            routes::step_line(*step, purpose, last.is_some(), sent.as_deref())
+        }
+        Event::Routed(what) => routes::line(what),
+        Event::Elided(what) => left_out::line(what),
         Event::StepFinished { step, usage, calls, stop, .. } => {
             let wants: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
             let wants =
                 if wants.is_empty() { String::new() } else { format!(", wants {}", wants.join(", ")) };
             format!("step {step}: {} after {} tokens{wants}", stop_word(*stop), usage.total())
         }
-        Event::StepFailed { step, why, retry_at } => {
-            let then = if retry_at.is_some() { ", tries again" } else { "" };
+        Event::StepFailed { step, why, retry_at, given_up } => {
+            let then = routes::then(retry_at.is_some(), *given_up);
             format!("step {step}: no answer ({}){then}", why.message)
         }
         Event::CallRefused { action, why, message } => {
@@ -73,15 +86,11 @@ pub fn line(event: &Event) -> String {
         Event::CallBlocked { action, why, .. } => blocked_line(*action, why),
         Event::StrategySwitched { subtask, why } => switched_line(subtask, why),
         Event::RoundRepeated { .. } | Event::Controlled(_) | Event::Remedied(_) => control::line(event),
+        Event::Escalated(what) => repairs::escalated(what),
         Event::ApprovalRequested { subject, binds, why, .. } => {
             format!("{subject}: waits for a person (content {}){}", binds.short(), concerns(why))
         }
-        Event::ApprovalSettled { subject, verdict, .. } => match verdict {
-            Verdict::Approved { by } => format!("{subject}: approved by {by}"),
-            Verdict::Denied { by, reason } => format!("{subject}: denied by {by}: {reason}"),
-            Verdict::SentBack { by, feedback } => format!("{subject}: {by} asks for changes: {feedback}"),
-            Verdict::Expired => format!("{subject}: nobody answered in time"),
-        },
+        Event::ApprovalSettled { subject, verdict, .. } => format!("{subject}: {}", said(verdict)),
         Event::CallStarted { action, tool, attempt, image, .. } => {
             let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
             let file = image.as_ref().map_or(String::new(), |image| format!(" {}", image.path));
@@ -110,13 +119,16 @@ pub fn line(event: &Event) -> String {
         Event::RepairStarted { .. } | Event::Repaired { .. } => repairs::line(event),
         Event::LimitNear { limit, of, used, allowed } => near_line(limit, of.as_ref(), (*used, *allowed)),
         Event::Stopping { .. } => "stopping".into(),
-        Event::RollbackStarted { .. } => "rolling back".into(),
-        Event::Restored { action, outcome } => match outcome {
-            RestoreOutcome::Restored => format!("{action}: file restored"),
-            RestoreOutcome::AlreadyAsBefore => format!("{action}: nothing to restore"),
-            RestoreOutcome::ChangedSince => format!("{action}: changed since by somebody else, left alone"),
-            RestoreOutcome::Failed(why) => format!("{action}: could not be restored: {why}"),
-        },
+        Event::RollbackStarted { .. }
+        | Event::Restored { .. }
+        | Event::CompensationStarted { .. }
+        | Event::CompensationTroubled { .. }
+        | Event::Compensated { .. }
+        | Event::AlertRaised { .. }
+        | Event::AlertTold { .. }
+        | Event::UndoStarted { .. }
+        | Event::UndoFinished { .. } => undone::line(event),
+        Event::LandingStarted { .. } | Event::ChangesFound(_) | Event::Landed { .. } => landed::line(event),
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, .. } => format!("resumed by {by}"),
         Event::NotTakenUp { worker, why } => format!("{worker} cannot go on with it: {}", first_line(why)),
@@ -125,56 +137,18 @@ pub fn line(event: &Event) -> String {
     }
 }
 
-fn step_line(step: u32, purpose: &Purpose, last: bool) -> String {
-    let last = if last { ", for a summary: it is the last call" } else { "" };
-    match purpose {
-        Purpose::Act(id) => format!("step {step}: asks the model ({id}){last}"),
-        Purpose::Critique(_) => format!("step {step}: asks the critic"),
-        Purpose::Plan(_) => format!("step {step}: asks for a plan{last}"),
-        Purpose::Judge(_) => format!("step {step}: asks the judge"),
+fn said(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Approved { by } => format!("approved by {by}"),
+        Verdict::Denied { by, reason } => format!("denied by {by}: {reason}"),
+        Verdict::SentBack { by, feedback } => format!("{by} asks for changes: {feedback}"),
+        Verdict::Expired => "nobody answered in time".into(),
     }
 }
 
 fn near_line(limit: &Limit, of: Option<&RunId>, (used, allowed): (u64, u64)) -> String {
     let gauge = Gauge { limit: limit.clone(), of: of.cloned(), used, allowed };
     format!("budget nearly used up: {}", gauge_line(&gauge))
-}
-
-/// One line about an ending.
-#[must_use]
-pub fn ending_line(ending: &Ending) -> String {
-    use crate::event::{FailReason, HaltReason};
-    match ending {
-        Ending::Committed { provenance, .. } => {
-            format!("committed, provenance {}", provenance.short())
-        }
-        Ending::Failed { why, .. } => match why {
-            FailReason::EvidenceMissing { path, message } => format!("failed: evidence {path}: {message}"),
-            FailReason::RepairsExhausted { rounds } => {
-                format!("failed: the checks still fail after {rounds} repairs")
-            }
-            FailReason::Truncated { in_a_row } => format!("failed: {in_a_row} cut replies in a row"),
-            FailReason::ModelRefused { message } => {
-                format!("failed: the model refused: {}", first_line(message))
-            }
-            FailReason::NoPlan { message } => format!("failed: no plan: {}", first_line(message)),
-            FailReason::OutputDenied { by, reason } => format!("failed: output denied by {by}: {reason}"),
-            FailReason::ApprovalExpired => "failed: nobody answered in time".into(),
-        },
-        Ending::Halted { why, .. } => match why {
-            HaltReason::Cancelled { by } => format!("halted: cancelled by {by}"),
-            HaltReason::LimitReached(why) => {
-                let (wanted, allowed) = (amount(&why.limit, why.wanted), amount(&why.limit, why.allowed));
-                let of = why.of.as_ref().map_or(String::new(), |run| format!(" by run {run}"));
-                format!("halted: {} would be {wanted}, allowed{of} are {allowed}", why.limit.word())
-            }
-            HaltReason::Looping(why) => format!("halted: going in circles: {}", finding_line(why)),
-            HaltReason::ModelUnavailable { message } => {
-                format!("halted: the model is unavailable: {}", first_line(message))
-            }
-            HaltReason::RepairStuck { why } => format!("halted: repairing does not help: {why}"),
-        },
-    }
 }
 
 fn blocked_line(action: ActionId, why: &loops::Finding) -> String {
@@ -235,6 +209,7 @@ pub fn gauge_line(gauge: &Gauge) -> String {
         | Limit::ActiveTime
         | Limit::Repairs
         | Limit::RepairTime
+        | Limit::Context
         | Limit::TreeSteps
         | Limit::Depth
         | Limit::AgentsAlive
@@ -252,6 +227,7 @@ fn unit(limit: &Limit) -> &'static str {
         Limit::Repairs => "repair rounds",
         Limit::RepairShare => "percent",
         Limit::RepairTime => "seconds of repair",
+        Limit::Context => "tokens of one model call",
         Limit::TreeSteps => "model calls of all agents",
         Limit::Depth => "levels of agents",
         Limit::AgentsAlive => "agents at once",

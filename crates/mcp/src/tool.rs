@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bowline_core::agent::server::Server;
+use bowline_core::agent::server::{Server, ServerName};
 use bowline_core::input::Returned;
 use bowline_core::tool::{Consent, Invocation, Need, Repeat, ToolSpec, Touch};
+use bowline_core::undo::{How, Undo};
 use bowline_tools::{CallContext, Tool, ToolOutput, cap_output};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, MetaObject, RequestMetaObject};
 use serde_json::Value;
@@ -16,6 +17,7 @@ use crate::answer;
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::link::{Called, Link};
 use crate::listing::Listed;
+use crate::name::tool_name;
 
 /// Where a server finds the key by which it can tell a repetition from a new call.
 pub(crate) const KEY: &str = "bowline/idempotency-key";
@@ -104,8 +106,21 @@ pub(crate) fn spec(server: &Server, listed: &Listed, name: bowline_core::id::Too
         timeout_ms: rules.timeout_ms.unwrap_or(server.timeout_ms),
         effect: rules.effect,
         invocation: Invocation::default(),
+        undo: rules.undo.as_deref().map(|undo| Box::new(renamed(&server.name, undo))),
         needs: Some(Need::Mcp { server: server.name.to_string(), tool: listed.name.clone() }),
     }
+}
+
+/// An undo whose tools are named as a model is told them. A name that is none stays as it
+/// is, and no tool is found under it.
+fn renamed(server: &ServerName, undo: &Undo) -> Undo {
+    let told = |raw: &str| tool_name(server, raw).map_or_else(|_| raw.to_owned(), |name| name.to_string());
+    let mut undo = undo.clone();
+    if let How::Tool { name, probe } = &mut undo.how {
+        *name = told(name);
+        probe.iter_mut().for_each(|look| look.tool = told(&look.tool));
+    }
+    undo
 }
 
 #[async_trait]

@@ -158,10 +158,22 @@ pub trait Model: Send + Sync {
     /// says so; `None` when nobody knows, which no run is started with.
     fn price(&self) -> Option<Price>;
 
+    /// Tokens it takes in one call: what it reads and what it answers. `None` when it does
+    /// not say; a run then takes [`CONTEXT_DEFAULT`](bowline_core::run::CONTEXT_DEFAULT) for granted.
+    fn context_tokens(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether what it is told leaves the machine. A model that does not say counts as
     /// one that lets it.
     fn is_remote(&self) -> bool {
         true
+    }
+
+    /// What it is reached with and nobody may read, by name: hidden wherever it would be
+    /// stored or shown.
+    fn secrets(&self) -> Vec<(String, String)> {
+        Vec::new()
     }
 }
 

@@ -15,10 +15,20 @@ pub const KINDS: &[&str] = &["scripted:PATH"];
 #[derive(Debug, thiserror::Error)]
 pub enum OpenModelError {
     /// Not one of [`KINDS`].
-    #[error("there is no model {reference:?}; the kinds are {}", KINDS.join(", "))]
+    #[error("there is no model {reference:?}; the kinds are {}", kinds.join(", "))]
     UnknownKind {
         /// What was asked for.
         reference: String,
+        /// The kinds there are, where it was asked for.
+        kinds: Vec<&'static str>,
+    },
+    /// A source of models outside this crate has no such model, or cannot open it.
+    #[error("{source}")]
+    Source {
+        /// What to do about it.
+        remedy: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The script cannot be read.
     #[error("cannot read the script {path}")]
@@ -62,10 +72,27 @@ pub enum OpenModelError {
 }
 
 impl OpenModelError {
+    /// The same where there are more kinds of models.
+    #[must_use]
+    pub fn knowing(self, more: &[&'static str]) -> Self {
+        match self {
+            Self::UnknownKind { reference, mut kinds } => {
+                kinds.extend(more);
+                Self::UnknownKind { reference, kinds }
+            }
+            Self::Source { .. }
+            | Self::Unreadable { .. }
+            | Self::TooLarge { .. }
+            | Self::Syntax { .. }
+            | Self::Script { .. } => self,
+        }
+    }
+
     /// What to do about it.
     #[must_use]
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> &str {
         match self {
+            Self::Source { remedy, .. } => remedy,
             Self::UnknownKind { .. } => {
                 "set `model` in the task to one of the kinds, as in scripted:replies.yaml"
             }
@@ -81,6 +108,9 @@ impl OpenModelError {
 pub fn open(reference: &str, base: &Path) -> Result<Arc<dyn Model>, OpenModelError> {
     match reference.split_once(':') {
         Some(("scripted", path)) if !path.is_empty() => Ok(Arc::new(Scripted::open(&base.join(path))?)),
-        _ => Err(OpenModelError::UnknownKind { reference: reference.chars().take(200).collect() }),
+        _ => Err(OpenModelError::UnknownKind {
+            reference: reference.chars().take(200).collect(),
+            kinds: KINDS.to_vec(),
+        }),
     }
 }

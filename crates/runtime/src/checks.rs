@@ -6,7 +6,7 @@ use bowline_core::effect::Effect;
 use bowline_core::input::What;
 use bowline_core::message::Payload;
 use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
-use bowline_core::verify::{EdgeCase, Measure, Opinion, Sampling, agree};
+use bowline_core::verify::{EdgeCase, Measure, Opinion, Sampling, agree, confirm};
 use bowline_store::StoreError;
 use bowline_tools::{OVERRUN_MAX, check};
 
@@ -82,6 +82,9 @@ impl Hands {
                 samples.push(self.texts.text(text).await?);
             }
         }
+        if sampling.agree > 0 {
+            return Ok(confirmed(sampling.agree, output, &samples));
+        }
         let (found, other) = agree(sampling.by, output, &samples);
         let outcome = match other {
             None => CheckOutcome::Passed,
@@ -93,6 +96,18 @@ impl Hands {
         };
         Ok((outcome, Some(Measure::Agreement(found)), String::new()))
     }
+}
+
+/// Whether enough answers that hold are the same as the output.
+fn confirmed(wanted: u32, output: &str, earlier: &[String]) -> Made {
+    let found = confirm(wanted, output, earlier);
+    let outcome = if found.most_alike >= wanted {
+        CheckOutcome::Passed
+    } else {
+        let message = format!("{} of the {wanted} answers that must hold and be the same", found.most_alike);
+        CheckOutcome::Failed(vec![Failure::new("consistency", message)])
+    };
+    (outcome, Some(Measure::Agreement(found)), String::new())
 }
 
 fn cases_of(opinion: &Opinion) -> &[EdgeCase] {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::effect::{Effect, EffectKey};
-use bowline_core::event::{Ending, RestoreOutcome};
+use bowline_core::event::{Ending, LandOutcome, RestoreOutcome};
 use bowline_core::id::{Millis, WorkerId};
-use bowline_core::input::{CallResult, EvidenceGap, Input, ProbeFinding, Returned, What};
+use bowline_core::input::{CallResult, Compensation, EvidenceGap, Input, ProbeFinding, Returned, What};
 use bowline_core::message::Payload;
 use bowline_core::quality::CheckOutcome;
 use bowline_core::run::{Run, STATE, Wait, decide};
@@ -119,7 +119,7 @@ impl Desk {
         // cancel one before anything of it is started again. What it allows is
         // started under the new claim, or that would put it in doubt.
         self.read_mail().await?;
-        if let Some(ending) = self.run.ending() {
+        if let Some(ending) = self.is_over() {
             return Ok(Stopped::Ended(ending.clone()));
         }
         let (epoch, worker, programs) = (self.fence.epoch, worker.clone(), self.hands.programs);
@@ -127,7 +127,7 @@ impl Desk {
         self.claimed = true;
         self.take_in(claimed.into(), &[]).await?;
         loop {
-            if let Some(ending) = self.run.ending() {
+            if let Some(ending) = self.is_over() {
                 return Ok(Stopped::Ended(ending.clone()));
             }
             if *self.stop.borrow() {
@@ -147,6 +147,11 @@ impl Desk {
                 Next::Stop => {}
             }
         }
+    }
+
+    /// How it ended, if nothing more is done about it.
+    fn is_over(&self) -> Option<&Ending> {
+        self.run.ending().filter(|_| !self.run.has_afterwork())
     }
 
     /// Starts what is due and not in flight, ends what is no longer wanted.
@@ -314,6 +319,10 @@ fn wake_time(effect: &Effect) -> Option<Millis> {
         | Effect::Weigh { .. }
         | Effect::Splice { .. }
         | Effect::Restore { .. }
+        | Effect::Compensate { .. }
+        | Effect::Alert { .. }
+        | Effect::FindChanges
+        | Effect::Land { .. }
         | Effect::StoreResult { .. } => None,
     }
 }
@@ -345,6 +354,13 @@ fn broken_down(key: EffectKey) -> What {
             duration_ms: 0,
         },
         EffectKey::Restore(action) => What::Restored { action, outcome: RestoreOutcome::Failed(message()) },
+        EffectKey::Compensate(action, attempt) => {
+            let found = Compensation::Trouble { message: message(), retry_after_ms: None };
+            What::Compensated { action, attempt, found }
+        }
+        EffectKey::Alert => What::AlertTold(Some(message())),
+        EffectKey::Changes => What::ChangesFound(Err(LandOutcome::Not(message()))),
+        EffectKey::Land(back) => What::Landed { back, outcome: LandOutcome::Torn(message()) },
         EffectKey::Result | EffectKey::Wake(_) => What::Tick,
     }
 }
@@ -360,7 +376,12 @@ pub(crate) fn summary(run: &Run) -> Summary {
     let waits = if run.needs_person() { run.waits() } else { Vec::new() };
     Summary {
         goal,
-        phase: run.phase.word().into(),
+        phase: match (run.is_being_undone(), run.is_being_landed()) {
+            (true, _) => "being undone",
+            (false, true) => "being applied",
+            (false, false) => run.phase.word(),
+        }
+        .into(),
         ending,
         waiting: waits.first().map(wait_word),
         wake_at: waits.iter().filter_map(wait_end).min(),

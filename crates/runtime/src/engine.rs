@@ -2,10 +2,15 @@
 
 mod answers;
 pub(crate) mod equip;
+mod landing;
 mod learning;
+mod undo;
 
 #[cfg(test)]
 mod tests;
+
+pub use landing::{ApplyPlan, Changed, Side};
+pub use undo::{UndoPlan, UndoStep, UndoWay, Undone};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,11 +24,13 @@ use bowline_core::input::Signal;
 use bowline_core::run::Wait;
 use bowline_core::task::{Submission, Task};
 use bowline_models::{Model, OpenModelError};
+use bowline_remote::Remotes;
 use bowline_store::{Claimed, EndingKind, Fence, Letter, RunStore, StoreError, Submitted};
 use bowline_tools::{Cages, Launcher, Reach, Sandbox, Tool, runs_programs};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
+use crate::cast::Terms;
 use crate::clerk::Clerk;
 use crate::clock::{Chance, Clock, SystemChance, SystemClock};
 use crate::desk::{Desk, LEASE_MS};
@@ -65,12 +72,18 @@ pub trait ModelSource: Send + Sync {
     fn open(&self, task: &Task, model: &str) -> Result<Arc<dyn Model>, OpenModelError>;
 }
 
-/// Models by reference (`kind:argument`), relative to a folder.
-struct ByReference(PathBuf);
+/// Models by reference (`kind:argument`), relative to a folder, and those on servers.
+struct ByReference {
+    folder: PathBuf,
+    remotes: Remotes,
+}
 
 impl ModelSource for ByReference {
-    fn open(&self, _: &Task, model: &str) -> Result<Arc<dyn Model>, OpenModelError> {
-        bowline_models::open(model, &self.0)
+    fn open(&self, task: &Task, model: &str) -> Result<Arc<dyn Model>, OpenModelError> {
+        let remote = self.remotes.open(task, model);
+        remote.unwrap_or_else(|| {
+            bowline_models::open(model, &self.folder).map_err(|error| error.knowing(&bowline_remote::KINDS))
+        })
     }
 }
 
@@ -193,15 +206,15 @@ struct Inner {
 }
 
 impl Engine {
-    /// An engine on this store, with the machine's clock, scripted models by
-    /// reference and the built-in tools.
+    /// An engine on this store, with the machine's clock, scripted models and those on
+    /// servers by reference, and the built-in tools.
     #[must_use]
     pub fn builder(store: Arc<dyn RunStore>) -> EngineBuilder {
         EngineBuilder {
             store,
             home: None,
             worker: WorkerId::from_chance(&draw::<12>(&SystemChance)),
-            models: Arc::new(ByReference(PathBuf::from("."))),
+            models: Arc::new(ByReference { folder: PathBuf::from("."), remotes: Remotes::default() }),
             tools: Vec::new(),
             clock: Arc::new(SystemClock::default()),
             chance: Arc::new(SystemChance),
@@ -216,10 +229,9 @@ impl Engine {
         let inner = &self.inner;
         inner.refuse_what_cannot_work(&task).await?;
         equip::secrets(&task).await?;
-        let model = inner.model(&task, &task.model)?;
+        let Terms { own: price, critic: critic_price, others: prices, contexts } =
+            Terms::of(inner.models.as_ref(), &task)?;
         let tools = inner.tools_of(&task).await?;
-        let price = model.price().ok_or_else(|| unpriced(&task.model))?;
-        let critic_price = inner.critic_price(&task)?;
         let fingerprint = Submission::fingerprint_of(&task, &tools);
         let seed = inner.name();
         let learning::Learned { plant: learned, calibration, rates, novel } =
@@ -236,6 +248,8 @@ impl Engine {
             novel,
             rates,
             critic_price,
+            prices,
+            contexts,
             parent: None,
         };
         loop {
@@ -249,7 +263,7 @@ impl Engine {
 
     /// What people said about outputs, of runs of this class or of all, held against how
     /// sure the runs were.
-    pub async fn outcomes(&self, class: Option<&str>) -> Vec<Recorded> {
+    pub async fn outcomes(&self, class: Option<&str>) -> Result<Vec<Recorded>, EngineError> {
         learning::outcomes(self.inner.store.as_ref(), class).await
     }
 
@@ -266,8 +280,11 @@ impl Engine {
     pub async fn run(&self, id: &RunId) -> Result<Stopped, EngineError> {
         match self.inner.store.row(id).await?.summary.ending {
             Some(EndingKind::Committed | EndingKind::Failed) => {
-                let ending = self.inspect(id).await?.run.ending().cloned();
-                Ok(ending.map_or(Stopped::Asked, Stopped::Ended))
+                let run = self.inspect(id).await?.run;
+                if run.has_afterwork() {
+                    return self.claim_and_work(id).await;
+                }
+                Ok(run.ending().cloned().map_or(Stopped::Asked, Stopped::Ended))
             }
             Some(EndingKind::Halted) | None => self.claim_and_work(id).await,
         }
@@ -432,7 +449,7 @@ impl Engine {
 
     /// What a run came to that has ended; it is released then.
     async fn over(&self, clerk: &Clerk) -> Option<Stopped> {
-        let ending = clerk.run.ending()?.clone();
+        let ending = clerk.run.ending().filter(|_| !clerk.run.has_afterwork())?.clone();
         self.give_up(&clerk.fence).await;
         Some(Stopped::Ended(ending))
     }
@@ -542,14 +559,6 @@ impl Inner {
             *slot = Arc::downgrade(&postman);
             postman
         })
-    }
-}
-
-/// A model whose price nobody knows is not free.
-fn unpriced(model: &str) -> EngineError {
-    EngineError::Task {
-        what: format!("nobody knows what {model} costs"),
-        remedy: "state the model's price, or declare it free".into(),
     }
 }
 

@@ -65,6 +65,14 @@ pub enum EngineError {
         /// Why.
         source: Box<EngineError>,
     },
+    /// Files were changed after the run by somebody else.
+    #[error("{} of run {run} changed since: {}", if files.len() == 1 { "a file" } else { "files" }, files.join(", "))]
+    ChangedSince {
+        /// Which run.
+        run: RunId,
+        /// The files, at most so many as are worth naming.
+        files: Vec<String>,
+    },
     /// The workspace is not there.
     #[error(transparent)]
     Workspace(#[from] BadWorkspace),
@@ -87,6 +95,9 @@ impl EngineError {
             Self::BrokeDown { .. } => "report it; `bowline resume` goes on with the run where it was".into(),
             Self::ShutDown { .. } => "go on with the run in a runtime that stays".into(),
             Self::Queue { source, .. } => source.remedy(),
+            Self::ChangedSince { .. } => {
+                "put them back as the run left them, or leave them as they are and undo the rest".into()
+            }
             Self::Workspace(error) => error.remedy().to_string(),
         }
     }

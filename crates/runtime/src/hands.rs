@@ -2,8 +2,9 @@
 //!
 //! Every effect ends: by itself, by its deadline, or by being dropped.
 
+use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bowline_core::append_list::AppendList;
@@ -14,22 +15,24 @@ use bowline_core::event::{Confinement, Evidence, Outcome, Purpose, RestoreOutcom
 use bowline_core::guard::OutputTrace;
 use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::input::{Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, What};
-use bowline_core::mask::Mask;
+use bowline_core::mask::MaskedStream;
 use bowline_core::message::{Blob, Call, Content, INLINE_MAX, Message, Payload};
 use bowline_core::plan::Test;
 use bowline_core::policy::Concern;
 use bowline_core::provenance::Digest;
 use bowline_core::quality::{CheckOutcome, Failure};
+use bowline_core::task::Task;
 use bowline_core::tool::{FileImage, OUTPUT_BYTES, ToolSpec};
 use bowline_core::untrusted::suspicion::suspicion;
 use bowline_core::window::Window;
-use bowline_models::{Answer, Model, ModelError, Request, Watcher};
+use bowline_models::{Answer, ModelError, Request, Watcher};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::{
     CallContext, Inference, OVERRUN_MAX, Probed, Reach, Registry, Sandbox, Secrets, ToolOutput, Workspace,
     cap_output, evidence, restore,
 };
 
+use crate::cast::Models;
 use crate::clock::Clock;
 use crate::hub::{Hub, Seen};
 use crate::images;
@@ -46,6 +49,8 @@ const HEAD_MAX: usize = 64 * 1024;
 /// asks for more gets no answer to the rest, for they are not in its conversation.
 const CALLS_MAX: usize = 128;
 const CALLS_READ: usize = 1024;
+/// Longest id a model may give a call.
+const CALL_ID_MAX: usize = 256;
 
 /// What an effect came to, with the contents it names.
 pub(crate) struct Arrival {
@@ -59,18 +64,14 @@ impl From<What> for Arrival {
     }
 }
 
-/// The model that judges and diagnoses, under its name.
-pub(crate) type Critic = (String, Arc<dyn Model>);
-
 /// Everything effects of one run need.
 #[derive(Clone)]
 pub(crate) struct Hands {
     pub(crate) run: RunId,
+    pub(crate) task: Arc<Task>,
     pub(crate) epoch: u64,
     pub(crate) store: Arc<dyn RunStore>,
-    pub(crate) model: Arc<dyn Model>,
-    /// The model that judges and diagnoses, and its name, where it is another.
-    pub(crate) critic: Option<Critic>,
+    pub(crate) models: Arc<Models>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) judge: Arc<Judge>,
     pub(crate) workspace: Workspace,
@@ -81,6 +82,8 @@ pub(crate) struct Hands {
     /// In what programs run; `None` if the run has none.
     pub(crate) programs: Option<Confinement>,
     pub(crate) results: Option<std::path::PathBuf>,
+    /// What the run's copy began with.
+    pub(crate) base: Option<std::path::PathBuf>,
     pub(crate) texts: Texts,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hub: Arc<Hub>,
@@ -96,6 +99,7 @@ impl Hands {
                 attempt,
                 model,
                 messages,
+                left_out,
                 tools,
                 schema,
                 output_tokens,
@@ -103,7 +107,7 @@ impl Hands {
                 timeout_ms,
             } => {
                 let ask = Ask { step, purpose, attempt, model, tools, schema, output_tokens, temperature };
-                self.call_model(ask, messages, timeout_ms).await
+                self.call_model(ask, (messages, left_out), timeout_ms).await
             }
             Effect::PrepareCall { action, tool, args } => self.prepare(action, &tool, &args).await,
             Effect::RunTool { action, tool, args, key, attempt, image, timeout_ms } => {
@@ -121,6 +125,12 @@ impl Hands {
                 self.splice(round, &output, (&window, &replacement)).await
             }
             Effect::Restore { action, image } => self.restore(action, &image).await,
+            Effect::Compensate { action, attempt, key, deed } => {
+                self.compensate(action, attempt, key, &deed).await
+            }
+            Effect::Alert { argv, failed } => self.alert(&argv, &failed).await,
+            Effect::FindChanges => self.find_changes().await,
+            Effect::Land { changes, back } => self.land(&changes, back).await,
             Effect::StoreResult { output } => self.store_result(&output).await,
             Effect::WakeAt { .. } => return None,
         })
@@ -129,13 +139,14 @@ impl Hands {
     async fn call_model(
         &self,
         ask: Ask,
-        messages: AppendList<Message>,
+        (messages, left_out): (AppendList<Message>, Arc<BTreeMap<u32, Message>>),
         timeout_ms: u64,
     ) -> Result<Arrival, StoreError> {
         let step = ask.step;
         let who = ask.purpose.clone();
         let conversation = self.texts.conversation(&messages).await?;
-        let watcher = Words { hub: &self.hub, run: &self.run, step, mask: self.secrets.mask() };
+        let shown = Mutex::new(MaskedStream::new(self.secrets.mask()));
+        let watcher = Words { hub: &self.hub, run: &self.run, step, shown };
         let request = Request {
             run: self.run.clone(),
             step,
@@ -148,9 +159,8 @@ impl Hands {
             output_tokens: ask.output_tokens,
             temperature: ask.temperature,
         };
-        let model = self.critic.as_ref().filter(|(name, _)| *name == request.model);
-        let model = model.map_or(&self.model, |(_, critic)| critic);
-        let answer = within(timeout_ms, model.call(request, &watcher)).await;
+        let answer = within(timeout_ms, self.models.call(request, &watcher)).await;
+        watcher.end();
         Ok(match answer {
             None => failed(step, StepTrouble::TimedOut, format!("no answer within {timeout_ms} ms"), None),
             Some(Err(ModelError { kind, message, retry_after_ms })) => {
@@ -158,7 +168,7 @@ impl Hands {
             }
             Some(Ok(answer)) => {
                 if answer.calls.iter().any(|call| is_watched(&self.registry, &call.tool)) {
-                    self.judge.hear(&self.texts, &who, &messages).await?;
+                    self.judge.hear(&self.texts, &who, (&messages, &left_out)).await?;
                 }
                 self.replied(step, answer)
             }
@@ -172,7 +182,10 @@ impl Hands {
         let calls = answer.calls.into_iter().take(CALLS_READ).enumerate().map(|(index, said)| {
             let leaks = self.judge.leaks(&said.args);
             let (args, is_clean) = self.masked_args(said.args, &leaks);
-            let examined = if !is_clean {
+            let (id, odd) = sound_id(said.id, (step, index));
+            let examined = if let Some(odd) = odd {
+                Err(CallProblem::BadArguments(odd))
+            } else if !is_clean {
                 let message = "a secret stands in the arguments in a form that cannot be masked".into();
                 Err(CallProblem::NotAllowed(message))
             } else if index < CALLS_MAX {
@@ -181,7 +194,7 @@ impl Hands {
                 let too_many = format!("at most {CALLS_MAX} calls in one reply are made");
                 Err(CallProblem::BadArguments(too_many))
             };
-            let (id, tool) = (self.masked(said.id), self.masked(said.tool));
+            let (id, tool) = (self.masked(id), self.masked(said.tool));
             let call = Call::new(&id, &tool, args, &mut blobs);
             match examined {
                 Ok(mut concerns) => {
@@ -398,16 +411,42 @@ struct Words<'a> {
     hub: &'a Hub,
     run: &'a RunId,
     step: u32,
-    mask: &'a Mask,
+    /// What streams, without secrets that come in two pieces.
+    shown: Mutex<MaskedStream<'a>>,
+}
+
+impl Words<'_> {
+    fn end(&self) {
+        let rest = self.shown.lock().unwrap_or_else(PoisonError::into_inner).rest();
+        self.show(rest);
+    }
+
+    fn show(&self, text: String) {
+        if !text.is_empty() && self.hub.is_watched() {
+            self.hub.show(self.run, Seen::Words { step: self.step, text });
+        }
+    }
 }
 
 impl Watcher for Words<'_> {
     fn text(&self, piece: &str) {
-        // A secret may come in two pieces, so with secrets about only whole replies are shown.
-        if self.hub.is_watched() && self.mask.is_empty() {
-            self.hub.show(self.run, Seen::Words { step: self.step, text: piece.into() });
-        }
+        let safe = self.shown.lock().unwrap_or_else(PoisonError::into_inner).piece(piece);
+        self.show(safe);
     }
+}
+
+/// An id that may be written down and sent back, and what is wrong with the model's own
+/// where it is none: it would be in every later request, and in front of people.
+fn sound_id(id: String, (step, index): (u32, usize)) -> (String, Option<String>) {
+    let what = if id.len() > CALL_ID_MAX {
+        format!("has {} bytes; the most is {CALL_ID_MAX}", id.len())
+    } else if id.chars().any(char::is_control) {
+        "holds control characters".to_owned()
+    } else {
+        return (id, None);
+    };
+    let told = format!("the call was not made: its id {what}. Make it again with another id");
+    (format!("call-{step}.{index}"), Some(told))
 }
 
 fn failed(step: u32, kind: StepTrouble, message: String, retry_after_ms: Option<u64>) -> Arrival {

@@ -53,12 +53,13 @@ impl Judge {
         Self { task, secrets, origins: Mutex::default() }
     }
 
-    /// Takes in what a conversation has said since the last time.
+    /// Takes in what a conversation has said since the last time, what its model reads no
+    /// more included: where a value came from does not change when the text is left out.
     pub(crate) async fn hear(
         &self,
         texts: &Texts,
         who: &Purpose,
-        messages: &AppendList<Message>,
+        (messages, left_out): (&AppendList<Message>, &BTreeMap<u32, Message>),
     ) -> Result<(), StoreError> {
         let who = match who {
             Purpose::Act(id) => id.to_string(),
@@ -70,6 +71,8 @@ impl Judge {
         let mut news = Vec::new();
         let mut calls: &[Call] = &[];
         for (index, message) in messages.iter().enumerate() {
+            let whole = u32::try_from(index).ok().and_then(|index| left_out.get(&index));
+            let message = whole.unwrap_or(message);
             if let Message::Assistant { calls: asked, .. } = message {
                 calls = asked;
             }

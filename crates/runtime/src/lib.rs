@@ -10,6 +10,7 @@
 //! what came of them. A function here that awaits holds no policy.
 
 mod aside;
+mod cast;
 mod checks;
 mod clerk;
 mod clock;
@@ -21,18 +22,24 @@ mod hands;
 mod hub;
 mod images;
 mod judge;
+mod landing;
 mod result;
 mod servers;
 mod texts;
+mod undoing;
 
 pub use bowline_core as core;
 pub use bowline_mcp as mcp;
 pub use bowline_models as models;
+pub use bowline_remote as remote;
 pub use bowline_store as store;
 pub use bowline_tools as tools;
 
 pub use clock::{Chance, Clock, SystemChance, SystemClock};
-pub use engine::{Engine, EngineBuilder, ModelSource, Patience, Stopped, Worked};
+pub use engine::{
+    ApplyPlan, Changed, Engine, EngineBuilder, ModelSource, Patience, Side, Stopped, UndoPlan, UndoStep,
+    UndoWay, Undone, Worked,
+};
 pub use error::EngineError;
 pub use fold::{Folded, fold, history};
 pub use hub::{Observation, Seen};

@@ -175,7 +175,8 @@ impl Texts {
                 Part::Material { mark, text, window: None, .. } => self.fenced(text, mark).await?,
                 Part::Material { mark, text, window: Some(window), .. } => {
                     let whole = self.text(text).await?;
-                    render(&window.shown(&whole).unwrap_or(whole), mark).text
+                    let most = whole.len();
+                    capped(&window.shown(&whole).unwrap_or(whole), mark, most)
                 }
             });
         }
@@ -191,18 +192,24 @@ impl Texts {
             return Ok(String::from_utf8_lossy(&bytes).into_owned());
         }
         let text = self.text(payload).await?;
-        let mut rendered = render(&text, mark);
-        let most = text.len().max(SHORT_MAX);
-        if rendered.body().len() > most {
-            rendered = render(&cap_output(rendered.body(), most), mark);
-        }
-        self.insert(name, rendered.text.as_bytes().into());
-        Ok(rendered.text)
+        let rendered = capped(&text, mark, text.len());
+        self.insert(name, rendered.as_bytes().into());
+        Ok(rendered)
     }
 
     fn kept(&self, name: Digest) -> Option<Arc<[u8]>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).texts.get(&name).cloned()
     }
+}
+
+/// A text in its fence, its body no longer than what was set aside for it.
+fn capped(text: &str, mark: &Mark, most: usize) -> String {
+    let rendered = render(text, mark);
+    let most = most.max(SHORT_MAX);
+    if rendered.body().len() > most {
+        return render(&cap_output(rendered.body(), most), mark).text;
+    }
+    rendered.text
 }
 
 /// A result as the model reads it: first what it is told about it.

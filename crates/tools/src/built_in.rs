@@ -114,6 +114,7 @@ impl BuiltIn {
             effect: self.effect(),
             needs: self.need(),
             invocation: Default::default(),
+            undo: None,
         }
     }
 

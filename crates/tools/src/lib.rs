@@ -21,8 +21,10 @@ mod ask;
 mod background;
 mod built_in;
 pub mod check;
+pub mod compensate;
 pub mod evidence;
 mod files;
+pub mod isolation;
 mod note;
 mod output;
 mod pause;
@@ -62,7 +64,7 @@ pub use schema::check_schema;
 pub use secrets::{BadSecret, Secrets};
 pub use workspace::{
     BadWorkspace, COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, FILE_BYTES_MAX, InsidePath, PathError,
-    Workspace, copy_tree,
+    Workspace, copy_apart, copy_tree,
 };
 
 /// Something a model can ask for.
@@ -80,6 +82,14 @@ pub trait Tool: Send + Sync {
 
     /// Makes the call. Dropping the future ends it.
     async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput;
+
+    /// Undoes a call it made, for tools whose [`ToolSpec::undo`] says that they do so
+    /// themselves: `args` is what that declares, by default `{"args", "result"}` of the
+    /// call. Doing it twice must be as good as once; `ctx.key` is the undo's own key.
+    async fn undo(&self, args: Value, ctx: &CallContext) -> ToolOutput {
+        let _ = (args, ctx);
+        ToolOutput::error("this tool does not undo its calls")
+    }
 
     /// The same tool by other rules, for a tool that acts on its rules itself;
     /// `None` for one that does not look at them.

@@ -1,5 +1,6 @@
 //! The tools of a task, and whether a call a model asked for can run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bowline_core::id::{BadName, ToolName};
@@ -78,6 +79,20 @@ pub enum BadTools {
         /// What was asked for.
         attempts: u32,
     },
+    /// An undo for a tool that needs none from the task.
+    #[error("the task says how {name} is undone, and that is not the task's to say")]
+    Undo {
+        /// The tool.
+        name: ToolName,
+    },
+    /// An undo by a tool that is not there.
+    #[error("{name} is undone by {by}, and the run has no such tool")]
+    NoUndoTool {
+        /// The tool.
+        name: String,
+        /// What should undo its calls.
+        by: String,
+    },
     /// A schema that is none.
     #[error("the schema of {name} cannot be used: {message}")]
     Schema {
@@ -117,6 +132,10 @@ impl BadTools {
             Self::OneAttempt { .. } => {
                 "leave `attempts` out; where the tool may be tried again, say so with `repeat` and `class`"
             }
+            Self::Undo { .. } => {
+                "leave `undo` out; it is for commands of the task and for tools that bring none of their own"
+            }
+            Self::NoUndoTool { .. } => "name a tool that the run has, and that its agent is granted",
             Self::Schema { .. } => "correct the schema; references may only point into the schema itself",
         }
     }
@@ -300,5 +319,7 @@ fn takes(schema: &Value) -> String {
         let word = if required.contains(&name.as_str()) { "required" } else { "optional" };
         format!("{name} ({word})")
     };
-    format!(". It takes {}", properties.keys().map(mark).collect::<Vec<_>>().join(", "))
+    // In one order, whatever order this build keeps keys in.
+    let names: BTreeSet<&String> = properties.keys().collect();
+    format!(". It takes {}", names.into_iter().map(mark).collect::<Vec<_>>().join(", "))
 }

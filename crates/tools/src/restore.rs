@@ -5,6 +5,8 @@
 //! now, so an undo that was interrupted is simply made again. A file somebody
 //! else changed since is never touched, and a folder that is not empty stays.
 
+mod examine;
+
 use bowline_core::event::RestoreOutcome;
 use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
@@ -12,6 +14,8 @@ use bowline_core::tool::{Departure, FileImage};
 
 use crate::background;
 use crate::workspace::{Current, MissingParents, PathError, Place, TempName, Workspace};
+
+pub use examine::{Looked, Now, Standing, examine};
 
 /// Puts a file back. `before` is its content before the call, `None` if there was no file.
 pub async fn restore(workspace: &Workspace, image: &FileImage, before: Option<&[u8]>) -> RestoreOutcome {

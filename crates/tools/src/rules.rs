@@ -24,6 +24,7 @@ use bowline_core::event::Outcome;
 use bowline_core::input::Returned;
 use bowline_core::task::ToolChoice;
 use bowline_core::tool::{Class, Consent, Invocation, Repeat, ToolSpec, Touch};
+use bowline_core::undo::Undo;
 use serde_json::Value;
 
 use crate::{BadTools, CallContext, PreparedWrite, Probed, Tool, ToolOutput};
@@ -89,6 +90,7 @@ impl Rules<'_> {
                 timeout_ms: choice.timeout_ms.unwrap_or(declared.timeout_ms),
                 effect: choice.effect.or(declared.effect),
                 invocation: graver(&declared, choice)?,
+                undo: no_undo_of_tasks(&declared, choice)?,
                 ..declared
             }),
             Self::Submitted(specs) => Ok(as_submitted(declared, specs)),
@@ -99,7 +101,9 @@ impl Rules<'_> {
     pub(crate) fn of_command(self, careful: ToolSpec, choice: &ToolChoice) -> ToolSpec {
         match self {
             Self::Chosen => {
-                let (touch, repeat, consent) = match choice.invocation.class {
+                // Whoever says how it is undone says what class it is.
+                let undoable = choice.undo.as_ref().map(|_| Class::Compensable);
+                let (touch, repeat, consent) = match choice.invocation.class.or(undoable) {
                     Some(Class::Pure) => (Touch::Read, Repeat::Freely, Consent::NotNeeded),
                     Some(Class::Reversible | Class::Compensable) => {
                         (careful.touch, careful.repeat, Consent::NotNeeded)
@@ -113,6 +117,7 @@ impl Rules<'_> {
                     timeout_ms: choice.timeout_ms.unwrap_or(careful.timeout_ms),
                     effect: choice.effect.or(careful.effect),
                     invocation: choice.invocation,
+                    undo: choice.undo.clone(),
                     ..careful
                 }
             }
@@ -128,7 +133,8 @@ fn as_submitted(declared: ToolSpec, specs: &[ToolSpec]) -> ToolSpec {
     match specs.iter().find(|spec| spec.name == declared.name) {
         Some(spec) => {
             let ToolSpec { consent, repeat, timeout_ms, effect, invocation, .. } = *spec;
-            ToolSpec { consent, repeat, timeout_ms, effect, invocation, ..declared }
+            let undo = spec.undo.clone();
+            ToolSpec { consent, repeat, timeout_ms, effect, invocation, undo, ..declared }
         }
         None => declared,
     }
@@ -189,7 +195,19 @@ fn tightened(declared: ToolSpec, choice: &ToolChoice) -> Result<ToolSpec, BadToo
     }
     let effect = choice.effect.or(declared.effect);
     let invocation = tighter_invocation(&declared, choice)?;
-    Ok(ToolSpec { consent, repeat, timeout_ms, effect, invocation, ..declared })
+    let undo = match (&declared.undo, &choice.undo) {
+        (None, asked) if declared.touch == Touch::Exec => asked.clone(),
+        (_, _) => no_undo_of_tasks(&declared, choice)?,
+    };
+    Ok(ToolSpec { consent, repeat, timeout_ms, effect, invocation, undo, ..declared })
+}
+
+/// The undo of a tool that knows itself how its calls are undone, or has nothing to undo.
+fn no_undo_of_tasks(declared: &ToolSpec, choice: &ToolChoice) -> Result<Option<Box<Undo>>, BadTools> {
+    match &choice.undo {
+        None => Ok(declared.undo.clone()),
+        Some(_) => Err(BadTools::Undo { name: declared.name.clone() }),
+    }
 }
 
 fn tighter_repeat(declared: &ToolSpec, choice: &ToolChoice) -> Result<Repeat, BadTools> {
@@ -279,5 +297,9 @@ impl Tool for UnderRules {
 
     async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {
         self.tool.probe(args, ctx).await
+    }
+
+    async fn undo(&self, args: Value, ctx: &CallContext) -> ToolOutput {
+        self.tool.undo(args, ctx).await
     }
 }

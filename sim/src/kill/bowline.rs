@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::attach;
 use super::error::KillError;
+use super::fault::{Fault, Place};
 use super::moment::{Call, Moment};
 use crate::clock::now_ms;
 
@@ -21,6 +22,8 @@ use crate::clock::now_ms;
 const DEADLINE_MS: u64 = 60_000;
 /// How often a process is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(1);
+/// How often a trace is looked at until its last line is there.
+const TRACE_POLLS_MAX: u32 = 2_000;
 const SIGKILL: i32 = 9;
 
 /// The program, with a home of its own.
@@ -46,6 +49,13 @@ pub enum Errand<'a> {
     Resume {
         /// Which.
         run: &'a str,
+    },
+    /// Undo a run that has ended.
+    Undo {
+        /// Which.
+        run: &'a str,
+        /// Files that somebody changed since are left.
+        leave_changed: bool,
     },
 }
 
@@ -106,6 +116,37 @@ impl Bowline {
         self.finish(command, strike, notes)
     }
 
+    /// Works on a run with a fault, or with none, and writes down every call that could have one.
+    pub fn suffer(
+        &self,
+        errand: Errand<'_>,
+        fault: Option<Fault>,
+        trace: &Path,
+        notes: &Path,
+    ) -> Result<Finished, KillError> {
+        let names: Vec<&str> = Place::ALL.iter().flat_map(|place| place.words()).copied().collect();
+        let mut command = Command::new("strace");
+        command.args(["-D", "-f", "-y", "-Y", "-q", "-s", "1", "-e", "signal=none", "-e"]);
+        command.arg(format!("trace={}", names.join(",")));
+        if let Some(fault) = fault {
+            command.arg("-e").arg(fault.inject());
+        }
+        command.arg("-o").arg(trace).arg(&self.program);
+        self.words(&mut command, errand);
+        let finished = self.finish(command, Strike::Never, notes)?;
+        // The tracer is not our child: it writes its last line when all it traced is gone.
+        let polls = if finished.ended == Ended::Killed { 0 } else { TRACE_POLLS_MAX };
+        for _ in 0..polls {
+            let text = std::fs::read_to_string(trace).map_err(KillError::io(trace))?;
+            let ended = |line: &str| line.contains(" +++ exited with ") || line.contains(" +++ killed by ");
+            if text.lines().next_back().is_some_and(ended) {
+                break;
+            }
+            thread::sleep(POLL);
+        }
+        Ok(finished)
+    }
+
     /// Works on a run that nobody kills and writes down its system calls.
     pub fn trace(&self, errand: Errand<'_>, trace: &Path, notes: &Path) -> Result<Finished, KillError> {
         let names: Vec<&str> = Call::ALL.iter().flat_map(|call| call.words()).copied().collect();
@@ -137,6 +178,9 @@ impl Bowline {
         match errand {
             Errand::Run { task, key } => command.arg("run").arg(task).args(["--json", "--key", key]),
             Errand::Resume { run } => command.args(["resume", run, "--json"]),
+            Errand::Undo { run, leave_changed } => command
+                .args(["undo", run, "--yes", "--json"])
+                .args(leave_changed.then_some("--leave-changed")),
         };
     }
 

@@ -52,15 +52,11 @@ pub enum KillError {
         /// What it said before.
         complained: String,
     },
-    /// A clean run did not do what its scenario says.
-    #[error("the clean run of {scenario} ended with {exit}: {complained}")]
+    /// A run that nobody killed broke a promise.
+    #[error("a clean run breaks a promise:\n{found}")]
     NotClean {
-        /// Which.
-        scenario: &'static str,
-        /// Its exit code.
-        exit: i32,
-        /// What it said.
-        complained: String,
+        /// What was found.
+        found: String,
     },
     /// A trace without what must be in it.
     #[error("the clean run of {scenario} made no call of {call} that could be found in its trace")]

@@ -34,10 +34,71 @@ pub fn events(journal: &str) -> Vec<(u64, Value)> {
     events
 }
 
-/// The hash of the last record of an exported journal.
+/// What a run was at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Inside {
+    /// Its work, or nothing.
+    Work,
+    /// Undoing what it did before it fails.
+    Rollback,
+    /// Being undone for a person.
+    Undo,
+}
+
+impl Inside {
+    /// What people call it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Work => "at work",
+            Self::Rollback => "in a rollback",
+            Self::Undo => "in a person's undo",
+        }
+    }
+}
+
+/// What a run was at before this event.
 #[must_use]
-pub fn head(journal: &str) -> Option<String> {
-    text(&serde_json::from_str(journal.lines().next_back()?).ok()?, "hash")
+pub fn inside(events: &[(u64, Value)], before: u64) -> Inside {
+    let mut now = Inside::Work;
+    for (_, event) in events.iter().take_while(|(seq, _)| *seq < before) {
+        now = match kind(event) {
+            "rollback_started" => Inside::Rollback,
+            "undo_started" => Inside::Undo,
+            "ended" | "undo_finished" => Inside::Work,
+            _ => now,
+        };
+    }
+    now
+}
+
+/// The first event that a process showed.
+#[must_use]
+pub fn first_shown(printed: &str) -> Option<u64> {
+    let lines = printed.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter(|line| line.get("event").is_some()).find_map(|line| line.get("seq").and_then(Value::as_u64))
+}
+
+/// How many events are of this kind, and `holds`.
+#[must_use]
+pub fn count(events: &[(u64, Value)], of: &str, holds: impl Fn(&Value) -> bool) -> u64 {
+    events.iter().filter_map(|(_, event)| event.get(of)).filter(|body| holds(body)).count() as u64
+}
+
+/// Whether the last record of an exported journal, or, where the run was undone, the one
+/// with an ending or any after it, has this hash.
+#[must_use]
+pub fn is_head(journal: &str, hash: &str) -> bool {
+    let records: Vec<Value> = journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let has = |record: &Value, of: &str| {
+        let events = record.get("events").and_then(Value::as_array);
+        events.is_some_and(|events| events.iter().any(|event| kind(event) == of))
+    };
+    let is_undone = records.iter().any(|record| has(record, "undo_started"));
+    let last = records.len().saturating_sub(1);
+    let ended = records.iter().rposition(|record| has(record, "ended")).unwrap_or(last);
+    let from = if is_undone { ended } else { last };
+    records.iter().skip(from).any(|record| text(record, "hash").as_deref() == Some(hash))
 }
 
 /// The head a process printed when it said how the run ended.
@@ -188,7 +249,11 @@ mod tests {
 
     #[test]
     fn the_head_counts_only_where_an_ending_was_told() {
-        assert_eq!(head("{\"hash\":\"aa\"}\n{\"hash\":\"bb\"}\n"), Some("bb".into()));
+        let records =
+            "{\"hash\":\"aa\",\"events\":[{\"ended\":{}}]}\n{\"hash\":\"bb\",\"events\":[{\"EVENT\":{}}]}\n";
+        let undone = records.replace("EVENT", "undo_started");
+        assert!(is_head(records, "bb") && !is_head(records, "aa"));
+        assert!(is_head(&undone, "bb") && is_head(&undone, "aa") && !is_head(&undone, "cc"));
         let told =
             |ending: &str| told_head(&format!("{{\"seq\":1}}\n{{\"ending\":{ending},\"head\":\"bb\"}}\n"));
         assert_eq!((told("\"failed\""), told("null")), (Some("bb".into()), None));
@@ -203,6 +268,18 @@ mod tests {
         let replay = "{\"seq\":1,\"event\":{}}\n{\"seq\":1,\"state\":{\"digest\":\"cc\"}}\n";
         assert_eq!((replayed(replay), states(replay)), (Some("cc".into()), vec![]));
         assert_eq!(replayed("{\"seq\":1,\"event\":{}}\n"), None);
+    }
+
+    #[test]
+    fn what_a_run_was_at_is_read_from_what_came_before() {
+        let list = ["rollback_started", "restored", "ended", "undo_started", "undo_finished"];
+        let list: Vec<Value> = list.iter().map(|kind| json!({ *kind: {} })).collect();
+        let at = |before| inside(&numbered(&list), before);
+        assert_eq!((at(1), at(2), at(3)), (Inside::Work, Inside::Rollback, Inside::Rollback));
+        assert_eq!((at(4), at(5), at(6)), (Inside::Work, Inside::Undo, Inside::Work));
+        assert_eq!(count(&numbered(&list), "restored", |_| true), 1);
+        let printed = "{\"seq\":2,\"state\":\"aa\"}\n{\"seq\":3,\"event\":{}}\n{\"seq\":4,\"event\":{}}\n";
+        assert_eq!(first_shown(printed), Some(3));
     }
 
     #[test]

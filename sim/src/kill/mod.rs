@@ -3,7 +3,8 @@
 //!
 //! [`scenario`] writes the reference tasks, [`moment`] says when to kill,
 //! [`bowline`] starts and kills the program, `batch` takes runs to their ending
-//! and has them judged by the checker, [`sabotage()`] shows that the judges bite.
+//! and has them judged by the checker, [`every`] hurts a small run at every system call,
+//! [`sabotage()`] shows that the judges bite.
 //!
 //! Invariants
 //! - A kill counts only if the process died of our signal before it was done.
@@ -15,8 +16,11 @@ mod attach;
 mod batch;
 pub mod bowline;
 pub mod error;
+pub mod every;
+pub mod fault;
 mod forge;
 pub mod journal;
+mod life;
 pub mod moment;
 pub mod options;
 pub mod sabotage;
@@ -34,17 +38,17 @@ use std::thread;
 use std::time::Duration;
 
 use self::batch::Batch;
-use self::bowline::{Bowline, Ended, Errand};
 use self::error::KillError;
 use self::moment::{Call, Counts, Deck};
 use self::options::Options;
-use self::scenario::{Scenario, Stage, World};
-use self::tally::{Tally, Tickets};
+use self::scenario::Scenario;
+use self::tally::{Goal, Tally};
 use crate::clock::now_ms;
-use crate::oracle::LedgerProcess;
 
 /// Runs of one batch.
 const RUNS_A_BATCH: u64 = 24;
+/// The number of the batch in which nobody is killed.
+const CLEAN: u64 = u64::MAX;
 /// How long a worker without a ticket waits for one that is given back.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -88,8 +92,8 @@ pub(crate) struct Crew {
     checker: PathBuf,
     folder: PathBuf,
     seed: u64,
-    tickets: Tickets,
-    clean_ms: BTreeMap<Scenario, u64>,
+    goal: Goal,
+    clean_ms: BTreeMap<(Scenario, u32), u64>,
     tally: Mutex<Tally>,
     next_batch: AtomicU64,
     stop: AtomicBool,
@@ -103,7 +107,7 @@ impl Crew {
             checker: options.checker.clone(),
             folder: options.folder.clone(),
             seed: options.seed,
-            tickets: Tickets::new(options.count),
+            goal: Goal::new(options.count, options.doubles, options.triples),
             clean_ms: BTreeMap::new(),
             tally: Mutex::default(),
             next_batch: AtomicU64::new(options.batch.unwrap_or(0)),
@@ -115,12 +119,18 @@ impl Crew {
         change(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
+    fn is_done(&self, options: &Options) -> bool {
+        let tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let deep = |depth| tally.of_depth.get(&depth).copied().unwrap_or(0);
+        tally.kills() >= options.count && deep(2) >= options.doubles && deep(3) >= options.triples
+    }
+
     fn kills(&self) -> u64 {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).kills()
     }
 
-    fn clean_ms(&self, scenario: Scenario) -> u64 {
-        self.clean_ms.get(&scenario).copied().unwrap_or(0)
+    fn clean_ms(&self, scenario: Scenario, leg: u32) -> u64 {
+        self.clean_ms.get(&(scenario, leg)).copied().unwrap_or(0)
     }
 }
 
@@ -132,7 +142,8 @@ pub fn run(options: &Options, tell: &(dyn Fn(&str) + Sync)) -> Result<Outcome, K
     let mut crew = Crew::new(options);
     let measured = measure(&mut crew)?;
     let deck = Deck::new(&measured, options.seed);
-    tell(&format!("{} moments in clean runs of {} scenarios", deck.size(), measured.len()));
+    let (moments, legs) = (deck.size(), deck.legs());
+    tell(&format!("{moments} moments in {legs} legs of clean runs of {} scenarios", measured.len()));
     let workers = if options.batch.is_some() { 1 } else { options.workers };
     let found: Result<Vec<Option<Broken>>, KillError> = thread::scope(|scope| {
         let work = |_| scope.spawn(|| work(&crew, &deck, options, tell));
@@ -175,12 +186,12 @@ fn work(
     options: &Options,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Option<Broken>, KillError> {
-    while !crew.stop.load(Ordering::SeqCst) && crew.kills() < options.count {
-        if !crew.tickets.take() {
+    while !crew.stop.load(Ordering::SeqCst) && !crew.is_done(options) {
+        if !crew.goal.take() {
             thread::sleep(PAUSE);
             continue;
         }
-        crew.tickets.give_back();
+        crew.goal.give_back();
         let number = crew.next_batch.fetch_add(1, Ordering::SeqCst);
         let outcome = one_batch(crew, deck, number);
         if !outcome.as_ref().is_ok_and(Vec::is_empty) {
@@ -198,12 +209,11 @@ fn work(
 fn one_batch(crew: &Crew, deck: &Deck, number: u64) -> Result<Vec<Violation>, KillError> {
     let mut batch = Batch::open(crew, number)?;
     for run in number * RUNS_A_BATCH..(number + 1) * RUNS_A_BATCH {
-        let (scenario, moment) = deck.at(run);
-        batch.live(scenario, Some(moment))?;
-        if crew.stop.load(Ordering::SeqCst) || !crew.tickets.take() {
+        batch.live(deck.at(run))?;
+        if crew.stop.load(Ordering::SeqCst) || !crew.goal.take() {
             break;
         }
-        crew.tickets.give_back();
+        crew.goal.give_back();
     }
     let folder = batch.folder.clone();
     let violations = batch.close()?;
@@ -213,37 +223,32 @@ fn one_batch(crew: &Crew, deck: &Deck, number: u64) -> Result<Vec<Violation>, Ki
     Ok(violations)
 }
 
-/// Runs every scenario once under `strace` and once alone, and counts.
-fn measure(crew: &mut Crew) -> Result<Vec<(Scenario, Counts)>, KillError> {
+/// Takes every scenario through all its legs, once under `strace` and once alone, and
+/// counts. Nobody is killed, and every check must be silent.
+fn measure(crew: &mut Crew) -> Result<Vec<(Scenario, Vec<Counts>)>, KillError> {
     let mut measured = Vec::new();
+    let mut clean_ms = BTreeMap::new();
+    let mut batch = Batch::open(crew, CLEAN)?;
     for scenario in Scenario::ALL {
-        let folder = crew.folder.join(format!("clean-{}", scenario.word()));
-        let ledger = folder.join("ledger");
-        fs::create_dir_all(&ledger).map_err(KillError::io(&ledger))?;
-        let world = World { sim: crew.sim.clone(), ledger: ledger.clone() };
-        let keeper = LedgerProcess::start(&crew.sim, &ledger)?;
-        let bowline = Bowline { program: crew.bowline.clone(), home: folder.join("home") };
-        let run = |name: &str| {
-            let place = folder.join(name);
-            fs::create_dir_all(&place).map_err(KillError::io(&place))?;
-            Stage::set(scenario, &place, &world).map_err(KillError::io(&place))
-        };
-        let (traced, alone) = (run("traced")?, run("alone")?);
-        let trace = folder.join("trace");
-        let errand = Errand::Run { task: &traced.task(), key: "traced" };
-        expect_clean(scenario, &bowline.trace(errand, &trace, &folder.join("traced.p"))?)?;
-        let errand = Errand::Run { task: &alone.task(), key: "alone" };
-        let finished = bowline.work(errand, None, 0, &folder.join("alone.p"))?;
-        expect_clean(scenario, &finished)?;
-        crew.clean_ms.insert(scenario, finished.took_ms);
-        let text = fs::read_to_string(&trace).map_err(KillError::io(&trace))?;
-        let counts = moment::count(&text);
-        if let Some(call) = Call::ALL.into_iter().find(|call| needed(*call) && !counts.contains_key(call)) {
+        let traced = batch.watch(scenario, true)?;
+        let alone = batch.watch(scenario, false)?;
+        let times = (0..).zip(alone).map(|(leg, (_, took_ms))| ((scenario, leg), took_ms));
+        clean_ms.extend(times);
+        let legs: Vec<Counts> = traced.into_iter().map(|(counts, _)| counts).collect();
+        let first = legs.first().cloned().unwrap_or_default();
+        if let Some(call) = Call::ALL.into_iter().find(|call| needed(*call) && !first.contains_key(call)) {
             return Err(KillError::NoMoments { scenario: scenario.word(), call: call.words().join(", ") });
         }
-        measured.push((scenario, counts));
-        keeper.stop()?;
+        measured.push((scenario, legs));
     }
+    let found = batch.close()?;
+    if !found.is_empty() {
+        let found: Vec<String> = found.into_iter().map(|violation| violation.0).collect();
+        return Err(KillError::NotClean { found: found.join("\n") });
+    }
+    crew.clean_ms = clean_ms;
+    // What clean runs did is no part of the count.
+    crew.count(|tally| *tally = Tally::default());
     Ok(measured)
 }
 
@@ -253,22 +258,5 @@ fn needed(call: Call) -> bool {
     match call {
         Call::Write | Call::Sync | Call::Open => true,
         Call::Rename | Call::Renameat => false,
-    }
-}
-
-/// A clean run ends as its scenario says, or waits for the person it needs.
-fn expect_clean(scenario: Scenario, finished: &bowline::Finished) -> Result<(), KillError> {
-    let expected = match scenario {
-        Scenario::Rollback => 1,
-        Scenario::Consent | Scenario::Doubt => 4,
-        Scenario::Plan | Scenario::Repair | Scenario::Crowd => 0,
-    };
-    match finished.ended {
-        Ended::Exited(code) if code == expected => Ok(()),
-        Ended::Exited(exit) => {
-            let complained = format!("{}\n{}", finished.complained.trim(), finished.printed.trim());
-            Err(KillError::NotClean { scenario: scenario.word(), exit, complained })
-        }
-        Ended::Killed => Err(KillError::Broken),
     }
 }

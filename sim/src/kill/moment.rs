@@ -203,29 +203,46 @@ const TURNS: [Kind; 10] = [
     Kind::Write,
 ];
 
-/// Every moment of every scenario, in the order in which they are tried.
+/// Where a run is killed for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Aim {
+    /// In which run.
+    pub scenario: Scenario,
+    /// In which of its legs: from one stop to the next, counted from 0.
+    pub leg: u32,
+    /// When.
+    pub moment: Moment,
+}
+
+/// Every moment of every leg of every scenario, in the order in which they are tried.
 #[derive(Debug)]
 pub struct Deck {
-    of_kind: BTreeMap<Kind, Vec<(Scenario, Moment)>>,
+    of_kind: BTreeMap<Kind, Vec<Aim>>,
+    legs: Vec<(Scenario, u32)>,
     seed: u64,
 }
 
 impl Deck {
-    /// Lays out the moments that clean runs showed.
+    /// Lays out the moments that the legs of clean runs showed.
     #[must_use]
-    pub fn new(measured: &[(Scenario, Counts)], seed: u64) -> Self {
-        let mut of_kind: BTreeMap<Kind, Vec<_>> = BTreeMap::new();
+    pub fn new(measured: &[(Scenario, Vec<Counts>)], seed: u64) -> Self {
+        let mut of_kind: BTreeMap<Kind, Vec<Aim>> = BTreeMap::new();
+        let mut legs = Vec::new();
         for (scenario, counts) in measured {
-            for (call, most) in counts {
-                let nths = call.moments(*most).into_iter();
-                let moments = nths.map(|nth| (*scenario, Moment::Entering(*call, nth)));
-                of_kind.entry(call.kind()).or_default().extend(moments);
+            for (leg, counts) in (0..).zip(counts) {
+                legs.push((*scenario, leg));
+                for (call, most) in counts {
+                    let nths = call.moments(*most).into_iter();
+                    let aims = nths.map(|nth| Moment::Entering(*call, nth));
+                    let aims = aims.map(|moment| Aim { scenario: *scenario, leg, moment });
+                    of_kind.entry(call.kind()).or_default().extend(aims);
+                }
             }
         }
         for (kind, moments) in &mut of_kind {
             Draw::part(seed, *kind as u64).shuffle(moments);
         }
-        Self { of_kind, seed }
+        Self { of_kind, legs, seed }
     }
 
     /// How many moments of system calls there are.
@@ -234,10 +251,16 @@ impl Deck {
         self.of_kind.values().map(Vec::len).sum()
     }
 
+    /// How many legs there are.
+    #[must_use]
+    pub fn legs(&self) -> usize {
+        self.legs.len()
+    }
+
     /// The first kill of this run, counted from 0. Moments come round again
     /// only when all of their kind were tried.
     #[must_use]
-    pub fn at(&self, run: u64) -> (Scenario, Moment) {
+    pub fn at(&self, run: u64) -> Aim {
         let (round, turn) = (run / TURNS.len() as u64, run % TURNS.len() as u64);
         let turn = usize::try_from(turn).unwrap_or(0);
         let kind = TURNS.get(turn).copied().unwrap_or(Kind::Random);
@@ -249,10 +272,12 @@ impl Deck {
         moments.get(place).copied().unwrap_or_else(|| self.any_time(run))
     }
 
-    fn any_time(&self, run: u64) -> (Scenario, Moment) {
+    fn any_time(&self, run: u64) -> Aim {
         let mut chance = Draw::part(self.seed, 1_000 + run);
-        let scenario = Scenario::any(&mut chance);
-        (scenario, Moment::After(u32::try_from(chance.below(1_000)).unwrap_or(0)))
+        let place = usize::try_from(chance.below((self.legs.len() as u64).max(1))).unwrap_or(0);
+        let (scenario, leg) = self.legs.get(place).copied().unwrap_or((Scenario::Plan, 0));
+        let moment = Moment::After(u32::try_from(chance.below(1_000)).unwrap_or(0));
+        Aim { scenario, leg, moment }
     }
 }
 
@@ -288,25 +313,25 @@ mod tests {
     fn deck(seed: u64) -> Deck {
         let counts = [(Call::Write, 30), (Call::Sync, 8), (Call::Open, 5), (Call::Renameat, 2)];
         let counts = Counts::from(counts);
-        Deck::new(&[(Scenario::Plan, counts.clone()), (Scenario::Doubt, counts)], seed)
+        Deck::new(&[(Scenario::Plan, vec![counts.clone(), counts])], seed)
     }
 
     #[test]
     fn a_long_run_tries_every_moment_before_it_tries_one_again() {
         let deck = deck(1);
-        assert_eq!(deck.size(), 90);
+        assert_eq!((deck.size(), deck.legs()), (90, 2));
         let drawn: Vec<_> = (0..150).map(|run| deck.at(run)).collect();
-        let writes: Vec<_> = drawn.iter().filter(|(_, moment)| moment.kind() == Kind::Write).collect();
+        let writes: Vec<_> = drawn.iter().filter(|aim| aim.moment.kind() == Kind::Write).collect();
         assert_eq!(writes.len(), 60);
         assert_eq!(writes.iter().collect::<BTreeSet<_>>().len(), 60);
-        let syncs: BTreeSet<_> = drawn.iter().filter(|(_, moment)| moment.kind() == Kind::Sync).collect();
+        let syncs: BTreeSet<_> = drawn.iter().filter(|aim| aim.moment.kind() == Kind::Sync).collect();
         assert_eq!(syncs.len(), 16);
     }
 
     #[test]
     fn a_short_run_sees_every_kind() {
         let deck = deck(1);
-        let kinds: BTreeSet<_> = (0..10).map(|run| deck.at(run).1.kind()).collect();
+        let kinds: BTreeSet<_> = (0..10).map(|run| deck.at(run).moment.kind()).collect();
         assert_eq!(kinds, BTreeSet::from(Kind::ALL));
     }
 
@@ -320,7 +345,7 @@ mod tests {
     #[test]
     fn without_system_calls_to_wait_for_every_moment_is_random() {
         let deck = Deck::new(&[], 1);
-        assert!((0..20).all(|run| deck.at(run).1.kind() == Kind::Random));
+        assert!((0..20).all(|run| deck.at(run).moment.kind() == Kind::Random));
     }
 
     #[test]

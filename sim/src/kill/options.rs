@@ -17,12 +17,18 @@ pub struct Options {
     pub folder: PathBuf,
     /// How many kills.
     pub count: u64,
+    /// How many of them at least inside a recovery.
+    pub doubles: u64,
+    /// And inside the recovery of a recovery.
+    pub triples: u64,
     /// What chance is drawn from.
     pub seed: u64,
     /// How many batches at once.
     pub workers: usize,
     /// Only this batch.
     pub batch: Option<u64>,
+    /// Instead: every fault of a small run, of the writes those at every so-manieth.
+    pub every: Option<usize>,
     /// Break a promise on purpose instead.
     pub sabotage: Option<Sabotage>,
 }
@@ -36,9 +42,12 @@ impl Options {
             checker: PathBuf::new(),
             folder,
             count: 500,
+            doubles: 0,
+            triples: 0,
             seed: 1,
             workers: 2,
             batch: None,
+            every: None,
             sabotage: None,
         };
         let mut rest = words.iter();
@@ -62,7 +71,10 @@ impl Options {
             "--checker" => self.checker = value.into(),
             "--dir" => self.folder = value.into(),
             "--count" => self.count = number()?,
+            "--doubles" => self.doubles = number()?,
+            "--triples" => self.triples = number()?,
             "--seed" => self.seed = number()?,
+            "--every" => self.every = usize::try_from(number()?).ok().filter(|step| *step > 0),
             "--batch" => self.batch = Some(number()?),
             "--workers" => {
                 let workers = number()?;

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::batch::{Batch, Life};
+use super::batch::Batch;
 use super::error::KillError;
 use super::forge;
-use super::moment::{Call, Moment};
+use super::life::Life;
+use super::moment::{Aim, Call, Moment};
 use super::scenario::Scenario;
 use super::{Crew, Violation};
 use crate::ledger::wire::{Entry, EntryKind, Operation};
@@ -26,12 +27,38 @@ pub enum Sabotage {
     ShowTooSoon,
     /// The store's checkpoint has forgotten what the run has used.
     ForgeCheckpoint,
+    /// A reservation that was given back is given back again, under another key.
+    ReleaseAgain,
+    /// A reservation is given back that no undo of the run is about.
+    ReleaseUnasked,
+    /// What was given back is in the ledger in another order.
+    ReleaseOutOfOrder,
+    /// The journal says that a call was undone, and the ledger knows nothing of it.
+    ForgetRelease,
+    /// People are told of an alert that was not raised.
+    FalseAlarm,
+    /// People were not told of one that was.
+    SwallowAlert,
+    /// A file that somebody else changed is put back all the same.
+    OverwriteChanged,
 }
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::PayAgain, Self::LoseWrites, Self::TouchFile, Self::ShowTooSoon, Self::ForgeCheckpoint];
+    pub const ALL: [Self; 12] = [
+        Self::PayAgain,
+        Self::LoseWrites,
+        Self::TouchFile,
+        Self::ShowTooSoon,
+        Self::ForgeCheckpoint,
+        Self::ReleaseAgain,
+        Self::ReleaseUnasked,
+        Self::ReleaseOutOfOrder,
+        Self::ForgetRelease,
+        Self::FalseAlarm,
+        Self::SwallowAlert,
+        Self::OverwriteChanged,
+    ];
 
     /// What people call it.
     #[must_use]
@@ -42,6 +69,13 @@ impl Sabotage {
             Self::TouchFile => "touch-file",
             Self::ShowTooSoon => "show-too-soon",
             Self::ForgeCheckpoint => "forge-checkpoint",
+            Self::ReleaseAgain => "release-again",
+            Self::ReleaseUnasked => "release-unasked",
+            Self::ReleaseOutOfOrder => "release-out-of-order",
+            Self::ForgetRelease => "forget-release",
+            Self::FalseAlarm => "false-alarm",
+            Self::SwallowAlert => "swallow-alert",
+            Self::OverwriteChanged => "overwrite-changed",
         }
     }
 
@@ -56,9 +90,12 @@ impl Sabotage {
     pub fn caught_by(self) -> &'static str {
         match self {
             Self::PayAgain | Self::LoseWrites => "O3",
-            Self::TouchFile => "F1",
+            Self::TouchFile | Self::OverwriteChanged => "F1",
             Self::ShowTooSoon => "V1",
             Self::ForgeCheckpoint => "O10",
+            Self::ReleaseAgain | Self::ReleaseOutOfOrder | Self::ForgetRelease => "O8",
+            Self::ReleaseUnasked => "O5",
+            Self::FalseAlarm | Self::SwallowAlert => "U1",
         }
     }
 
@@ -69,7 +106,7 @@ impl Sabotage {
             Self::PayAgain => self.pay_again(&mut batch)?,
             Self::LoseWrites => self.lose_writes(&mut batch)?,
             Self::TouchFile => {
-                let mut life = batch.begin(Scenario::Rollback, Some(Moment::Entering(Call::Sync, 12)))?;
+                let mut life = batch.begin(Scenario::Rollback, aim(Scenario::Rollback, 12))?;
                 batch.go_on(&mut life)?;
                 let path = life.stage.workspace().join("old.txt");
                 fs::write(&path, "as it Was\n").map_err(KillError::io(&path))?;
@@ -90,12 +127,79 @@ impl Sabotage {
                 batch.go_on(&mut life)?;
                 batch.keep(life);
             }
+            Self::OverwriteChanged => {
+                let mut life = batch.begin(Scenario::Undo, None)?;
+                batch.go_on(&mut life)?;
+                let path = life.stage.workspace().join("shared.txt");
+                fs::remove_file(&path).map_err(KillError::io(&path))?;
+                batch.keep(life);
+            }
+            Self::ReleaseAgain
+            | Self::ReleaseUnasked
+            | Self::ReleaseOutOfOrder
+            | Self::ForgetRelease
+            | Self::FalseAlarm
+            | Self::SwallowAlert => self.falsify(&mut batch)?,
         }
         batch.close()
     }
 
+    /// Changes what the ledger knows of a run that was undone, as a runtime would have that
+    /// undid otherwise than its journal says.
+    fn falsify(self, batch: &mut Batch<'_>) -> Result<(), KillError> {
+        let scenario = if self == Self::FalseAlarm { Scenario::Rollback } else { Scenario::Saga };
+        let mut life = batch.begin(scenario, aim(scenario, 12))?;
+        batch.go_on(&mut life)?;
+        batch.keep(life);
+        let mut entries = batch.ledger.dump()?;
+        self.change(&mut entries).ok_or(KillError::NoChance { name: self.word() })?;
+        for (entry, n) in entries.iter_mut().zip(1..) {
+            entry.n = n;
+        }
+        let lines: Vec<String> =
+            entries.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
+        let path = batch.ledger.file();
+        fs::write(&path, lines.join("\n") + "\n").map_err(KillError::io(&path))
+    }
+
+    /// `None` if there is nothing to change.
+    fn change(self, entries: &mut Vec<Entry>) -> Option<()> {
+        let released = |entry: &Entry| entry.kind == EntryKind::Effect && entry.op == Operation::Release;
+        let (first, last) = (entries.iter().position(released)?, entries.iter().rposition(released)?);
+        match self {
+            Self::ReleaseAgain | Self::ReleaseUnasked => {
+                let again = Entry { key: "f".repeat(64), ..entries.get(last)?.clone() };
+                if self == Self::ReleaseUnasked {
+                    entries.remove(last);
+                }
+                entries.push(again);
+            }
+            Self::ReleaseOutOfOrder => entries.swap(first, last),
+            // No other entry refers to the last one.
+            Self::ForgetRelease => drop(entries.remove(last)),
+            Self::FalseAlarm => {
+                let told = Entry { op: Operation::Tell, of: None, ..entries.get(last)?.clone() };
+                entries.push(told);
+            }
+            Self::SwallowAlert => {
+                let is_told = |entry: &Entry| entry.op == Operation::Tell;
+                entries.iter().position(is_told)?;
+                entries.retain(|entry| !is_told(entry));
+            }
+            Self::PayAgain
+            | Self::LoseWrites
+            | Self::TouchFile
+            | Self::ShowTooSoon
+            | Self::ForgeCheckpoint
+            | Self::OverwriteChanged => return None,
+        }
+        Some(())
+    }
+
     fn pay_again(self, batch: &mut Batch<'_>) -> Result<(), KillError> {
-        batch.live(Scenario::Repair, Some(Moment::Entering(Call::Sync, 10)))?;
+        let mut life = batch.begin(Scenario::Repair, aim(Scenario::Repair, 10))?;
+        batch.go_on(&mut life)?;
+        batch.keep(life);
         let paid = |entry: &&Entry| entry.kind == EntryKind::Effect && entry.op == Operation::Pay;
         let entries = batch.ledger.dump()?;
         let entry = entries.iter().find(paid).ok_or(KillError::NoChance { name: self.word() })?;
@@ -125,8 +229,8 @@ impl Sabotage {
     /// end, and puts the copy back: what was synced since is gone.
     fn lose_writes(self, batch: &mut Batch<'_>) -> Result<(), KillError> {
         for nth in 4..24 {
-            let mut life = batch.begin(Scenario::Consent, Some(Moment::Entering(Call::Sync, nth)))?;
-            let first = life.take_moment();
+            let mut life = batch.begin(Scenario::Consent, aim(Scenario::Consent, nth))?;
+            let first = life.next.take();
             batch.start(&mut life, first)?;
             let early = life.run.is_some() && !has_paid(batch, &life)?;
             let (home, copy) = (batch.bowline.home.clone(), batch.folder.join(format!("copy{nth}")));
@@ -144,6 +248,11 @@ impl Sabotage {
         }
         Err(KillError::NoChance { name: self.word() })
     }
+}
+
+/// The n-th sync of the first leg.
+fn aim(scenario: Scenario, nth: u32) -> Option<Aim> {
+    Some(Aim { scenario, leg: 0, moment: Moment::Entering(Call::Sync, nth) })
 }
 
 fn has_paid(batch: &Batch<'_>, life: &Life) -> Result<bool, KillError> {

@@ -2,32 +2,70 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::moment::{Kind, Moment};
+use super::journal::Inside;
+use super::moment::{Aim, Kind, Moment};
 use super::scenario::Scenario;
 
-/// Kills that may still be made: exactly as many as were asked for.
+/// How many kills are wanted: exactly so many, or more where recoveries are still to
+/// be killed.
 #[derive(Debug)]
-pub struct Tickets {
-    left: AtomicU64,
+pub struct Goal {
+    left: Mutex<Left>,
 }
 
-impl Tickets {
-    /// So many.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    /// Kills to make, less those that are about to be made.
+    kills: u64,
+    doubles: u64,
+    triples: u64,
+}
+
+impl Goal {
+    /// So many kills, at least so many of recoveries, and of recoveries of those.
     #[must_use]
-    pub fn new(count: u64) -> Self {
-        Self { left: AtomicU64::new(count) }
+    pub fn new(kills: u64, doubles: u64, triples: u64) -> Self {
+        Self { left: Mutex::new(Left { kills, doubles, triples }) }
     }
 
-    /// Takes one, if there is one.
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a ticket for one kill, if there is one.
     pub fn take(&self) -> bool {
-        self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+        let mut left = self.left();
+        let is_wanted = left.kills > 0 || left.doubles > 0 || left.triples > 0;
+        left.kills = left.kills.saturating_sub(1);
+        is_wanted
     }
 
     /// Gives one back: the process was done before it could be killed.
     pub fn give_back(&self) {
-        self.left.fetch_add(1, Ordering::SeqCst);
+        self.left().kills += 1;
+    }
+
+    /// A kill was made, so deep.
+    pub fn made(&self, depth: u32) {
+        let mut left = self.left();
+        match depth {
+            2 => left.doubles = left.doubles.saturating_sub(1),
+            3 => left.triples = left.triples.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// In how many of a thousand cases the recovery of a kill so deep is killed as well.
+    #[must_use]
+    pub fn permille_deeper(&self, depth: u32) -> u64 {
+        let left = self.left();
+        match (depth, left.doubles > 0, left.triples > 0) {
+            (1, true, _) => 900,
+            (2.., true, false) => 250,
+            (_, _, _) => 500,
+        }
     }
 }
 
@@ -38,8 +76,10 @@ pub struct Tally {
     pub of_kind: BTreeMap<Kind, u64>,
     /// Kills by depth: 1 of a process that worked, 2 of its recovery, 3 of that one's.
     pub of_depth: BTreeMap<u32, u64>,
-    /// Moments at system calls of first processes that were hit.
-    pub distinct: BTreeSet<(Scenario, Moment)>,
+    /// Kills by what the run was at, and whether a recovery was killed.
+    pub inside: BTreeMap<(Inside, bool), u64>,
+    /// Moments at system calls that were aimed at and hit.
+    pub distinct: BTreeSet<Aim>,
     /// Processes that were done before their moment came.
     pub missed: u64,
     /// Runs by scenario.
@@ -56,6 +96,16 @@ pub struct Tally {
     pub probed: u64,
     /// Questions answered with yes.
     pub approved: u64,
+    /// And with no.
+    pub denied: u64,
+    /// Undos for a person that came to their end.
+    pub undone: u64,
+    /// Alerts in journals.
+    pub alerts: u64,
+    /// Calls undone, in journals.
+    pub compensated: u64,
+    /// Steps that went to another model than the task's.
+    pub rerouted: u64,
     /// Lines of ledgers.
     pub entries: u64,
     /// Events of journals.
@@ -76,12 +126,15 @@ impl Tally {
     }
 
     /// Notes a kill.
-    pub fn kill(&mut self, scenario: Scenario, moment: Moment, depth: u32) {
+    pub fn kill(&mut self, moment: Moment, depth: u32, aim: Option<Aim>) {
         *self.of_kind.entry(moment.kind()).or_default() += 1;
         *self.of_depth.entry(depth).or_default() += 1;
-        if depth == 1 && moment.kind() != Kind::Random {
-            self.distinct.insert((scenario, moment));
-        }
+        self.distinct.extend(aim.filter(|aim| aim.moment.kind() != Kind::Random));
+    }
+
+    fn inside(&self, inside: Inside) -> (u64, u64) {
+        let of = |recovering| self.inside.get(&(inside, recovering)).copied().unwrap_or(0);
+        (of(false) + of(true), of(true))
     }
 
     /// The table at the end.
@@ -101,6 +154,10 @@ impl Tally {
         }
         let deeper: u64 = self.of_depth.iter().filter(|(depth, _)| **depth > 3).map(|(_, count)| count).sum();
         row("  deeper", deeper, "");
+        for inside in [Inside::Rollback, Inside::Undo] {
+            let (all, recovering) = self.inside(inside);
+            row(&format!("  {}", inside.word()), all, &format!("  {recovering} of them in its recovery"));
+        }
         row("moments hit", self.distinct.len() as u64, &format!("  of {moments} system calls in clean runs"));
         row("too late", self.missed, "  done before their moment, not counted");
         let mix: Vec<String> =
@@ -110,7 +167,10 @@ impl Tally {
         let (happened, repeated) = self.settled;
         let note = format!("  {happened} happened, {repeated} not; {} more by probes", self.probed);
         row("in doubt, settled", happened + repeated, &note);
-        row("approved", self.approved, "");
+        row("approved", self.approved, &format!("  and {} denied", self.denied));
+        row("undone by people", self.undone, "");
+        row("calls undone", self.compensated, &format!("  {} alerts", self.alerts));
+        row("steps rerouted", self.rerouted, "  to another model than the task's");
         row("locked out", self.locked_out, "  tried again");
         row("ledger entries", self.entries, "");
         row("events", self.events, &format!("  {} shown, all kept", self.shown));
@@ -128,21 +188,33 @@ mod tests {
     use crate::kill::moment::Call;
 
     #[test]
-    fn there_are_as_many_kills_as_tickets_and_a_miss_costs_none() {
-        let tickets = Tickets::new(2);
-        assert!(tickets.take() && tickets.take());
-        assert!(!tickets.take());
-        tickets.give_back();
-        assert!(tickets.take() && !tickets.take());
+    fn there_are_as_many_kills_as_were_asked_for_and_a_miss_costs_none() {
+        let goal = Goal::new(2, 0, 0);
+        assert!(goal.take() && goal.take());
+        assert!(!goal.take());
+        goal.give_back();
+        assert!(goal.take() && !goal.take());
+    }
+
+    #[test]
+    fn there_are_more_while_recoveries_are_still_to_be_killed() {
+        let goal = Goal::new(1, 1, 1);
+        assert!(goal.take() && goal.take());
+        assert_eq!(goal.permille_deeper(1), 900);
+        goal.made(2);
+        assert!(goal.take());
+        goal.made(3);
+        assert!(!goal.take());
     }
 
     #[test]
     fn a_kill_is_counted_once_by_kind_and_once_by_depth() {
         let mut tally = Tally::default();
         let moment = Moment::Entering(Call::Sync, 3);
-        tally.kill(Scenario::Plan, moment, 1);
-        tally.kill(Scenario::Plan, moment, 1);
-        tally.kill(Scenario::Plan, Moment::After(5), 2);
+        let aim = Some(Aim { scenario: Scenario::Plan, leg: 0, moment });
+        tally.kill(moment, 1, aim);
+        tally.kill(moment, 1, aim);
+        tally.kill(Moment::After(5), 2, None);
         assert_eq!((tally.kills(), tally.distinct.len()), (3, 1));
         assert_eq!(tally.of_depth.values().sum::<u64>(), 3);
         let table = tally.table(9, 1500);

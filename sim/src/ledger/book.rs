@@ -130,6 +130,10 @@ impl Book {
         if let Err(why) = self.fill(&mut entry, args) {
             return Ok(Reply::Refused { why });
         }
+        if operation == Operation::Release && entry.of.is_none() {
+            // Nothing was taken: noted as a look, since the world stays as it is.
+            entry.kind = EntryKind::Look;
+        }
         let result = entry.result();
         self.append(entry)?;
         Ok(Reply::Done { result })
@@ -171,14 +175,22 @@ impl Book {
     /// Refuses arguments that name nothing that could be done.
     fn fill(&self, entry: &mut Entry, args: &Value) -> Result<(), String> {
         match entry.op {
-            Operation::Put => Ok(()),
+            Operation::Put | Operation::Tell => Ok(()),
             Operation::Pay | Operation::SlowPay | Operation::Reserve => {
                 let amount = args.get("amount").and_then(Value::as_u64).filter(|amount| *amount > 0);
                 amount.map(|_| ()).ok_or_else(|| "amount must be a whole number above zero".into())
             }
             Operation::Release => {
-                let receipt = args.get("receipt").and_then(Value::as_u64);
-                let receipt = receipt.ok_or("receipt must be the number of a reservation")?;
+                let receipt = match args.get("of").and_then(Value::as_str) {
+                    Some(key) => match self.effect(Operation::Reserve, key) {
+                        Some(held) => held.n,
+                        None => return Ok(()),
+                    },
+                    None => {
+                        let receipt = args.get("receipt").and_then(Value::as_u64);
+                        receipt.ok_or("receipt must be the number of a reservation")?
+                    }
+                };
                 let held = self.entries.iter().find(|held| held.n == receipt).filter(|held| {
                     held.op == Operation::Reserve
                         && held.kind == EntryKind::Effect

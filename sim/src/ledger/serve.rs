@@ -237,7 +237,9 @@ fn delivery_of(operation: Operation, args: &Value) -> Result<Delivery, String> {
             let is_dropped = args.get("drop_reply").and_then(Value::as_bool).unwrap_or(false);
             Ok(Delivery { delay_ms, is_dropped })
         }
-        Operation::Pay | Operation::Put | Operation::Reserve | Operation::Release => Ok(Delivery::default()),
+        Operation::Pay | Operation::Put | Operation::Reserve | Operation::Release | Operation::Tell => {
+            Ok(Delivery::default())
+        }
     }
 }
 

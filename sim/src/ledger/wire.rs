@@ -22,13 +22,17 @@ pub enum Operation {
     Put,
     /// Takes something, idempotent by key; `release` gives it back.
     Reserve,
-    /// Gives back the reservation named by its `receipt`, idempotent by key.
+    /// Gives back the reservation named by its `receipt`, or by the key `of` the call that
+    /// made it, if it did; idempotent by key.
     Release,
+    /// Tells people something, idempotent by key.
+    Tell,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Pay, Self::SlowPay, Self::Put, Self::Reserve, Self::Release];
+    pub const ALL: [Self; 6] =
+        [Self::Pay, Self::SlowPay, Self::Put, Self::Reserve, Self::Release, Self::Tell];
 
     /// The word used on the command line and in the file.
     #[must_use]
@@ -39,6 +43,7 @@ impl Operation {
             Self::Put => "put",
             Self::Reserve => "reserve",
             Self::Release => "release",
+            Self::Tell => "tell",
         }
     }
 
@@ -53,7 +58,7 @@ impl Operation {
     pub fn removes_duplicates(self) -> bool {
         match self {
             Self::Pay | Self::SlowPay => false,
-            Self::Put | Self::Reserve | Self::Release => true,
+            Self::Put | Self::Reserve | Self::Release | Self::Tell => true,
         }
     }
 }

@@ -140,14 +140,15 @@ pub(super) fn doctor(bug: Bug, claimed: &mut Claimed) {
         restate(claimed, |run| run.spend = Spend { steps: run.spend.steps, ..Spend::default() });
     }
     if bug == Bug::WrongCompensationOrder {
-        restate(claimed, |run| run.images = run.images.iter().rev().cloned().collect());
+        restate(claimed, |run| run.deeds.done = run.deeds.done.iter().rev().cloned().collect());
     }
 }
 
 /// What is written instead of a batch.
 pub(super) fn rewrite(bug: Bug, batch: &mut Append) {
     if bug == Bug::CompensationNotJournalled {
-        let restored = batch.events.iter_mut().filter(|event| matches!(event, Event::Restored { .. }));
+        let is_undo = |event: &Event| matches!(event, Event::Restored { .. } | Event::Compensated { .. });
+        let restored = batch.events.iter_mut().filter(|event| is_undo(event));
         restored.for_each(|event| *event = nothing());
     }
     if bug == Bug::LateReplyAccepted {

@@ -10,7 +10,7 @@ mod people;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_core::event::{Ending, Event};
+use bowline_core::event::{Ending, Event, Settlement};
 use bowline_core::id::{ActionId, RunId};
 use bowline_core::task::{OnFailure, Submission};
 
@@ -169,20 +169,29 @@ fn told(evidence: &Evidence, run: &RunId, journal: &[Numbered], verdict: &mut Ve
     }
 }
 
-/// O8: restored files are the written ones in reverse, and none in a run that commits.
+/// O8: undone calls are those that came to an end in reverse, and none in a run that commits.
 fn undone(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
+    let mut open: BTreeMap<ActionId, bool> = BTreeMap::new();
     let mut written: Vec<ActionId> = Vec::new();
     let mut restored = Vec::new();
     for (_, event) in journal {
-        if let Event::CallStarted { action, image: Some(_), .. } = event
-            && !written.contains(action)
-        {
-            written.push(*action);
-        }
-        if let Event::Restored { action, .. } = event {
-            restored.push(*action);
+        match event {
+            Event::CallStarted { action, image, undo, .. } if image.is_some() || undo.is_some() => {
+                open.insert(*action, image.is_some());
+            }
+            Event::CallFinished { action, .. } => written.extend(open.remove(action).map(|_| *action)),
+            Event::CallSettled { action, settlement, .. } if *settlement != Settlement::DidNotHappen => {
+                written.extend(open.remove(action).map(|_| *action));
+            }
+            Event::CallRefused { action, .. } => {
+                let file = open.remove(action).filter(|is_file| *is_file);
+                written.extend(file.map(|_| *action));
+            }
+            Event::Restored { action, .. } | Event::Compensated { action, .. } => restored.push(*action),
+            _ => {}
         }
     }
+    written.extend(open.into_keys());
     written.reverse();
     let ending = journal.iter().rev().find_map(|(_, event)| ended(event));
     let must =
@@ -193,7 +202,7 @@ fn undone(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
         Some(ToldEnding::Failed | ToldEnding::Halted) | None => restored.len(),
     };
     let right = written.get(..wanted) == Some(restored.as_slice());
-    verdict.require(right, Check::O8, || format!("run {run} wrote {written:?} and restored {restored:?}"));
+    verdict.require(right, Check::O8, || format!("run {run} did {written:?} and undid {restored:?}"));
 }
 
 /// O11: epochs rise with every claim, and the outside never sees one fall.

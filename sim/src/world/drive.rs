@@ -242,6 +242,7 @@ fn trouble(alive: &Alive, run: &RunId, error: &EngineError) {
         | EngineError::Model(_)
         | EngineError::Tools(_)
         | EngineError::Task { .. }
+        | EngineError::ChangedSince { .. }
         | EngineError::Copy(_)
         | EngineError::NoBeginning { .. }
         | EngineError::Workspace(_) => "engine error",

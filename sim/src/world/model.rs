@@ -97,7 +97,8 @@ fn answer(seed: u64, writes_files: bool, request: &Request) -> Answer {
     let mut draw = keyed(seed, &[b"answer", purpose.as_bytes(), said.as_bytes()]);
     let turn = request.messages.iter().filter(|said| matches!(said, Said::Assistant { .. })).count() as u64;
     let (stop, text, calls) = match request.purpose {
-        Purpose::Critique(_) | Purpose::Judge(_) => critique(&mut draw),
+        Purpose::Critique(_) => critique(&mut draw),
+        Purpose::Judge(_) => judge(&mut draw),
         Purpose::Plan(_) => plan(&mut draw),
         Purpose::Act(_) => act(&mut draw, turn, writes_files),
     };
@@ -119,6 +120,27 @@ fn plan(draw: &mut Draw) -> (Stop, String, Vec<SaidCall>) {
         ),
     };
     (Stop::End, text, Vec::new())
+}
+
+/// Scores, good ones and bad ones; or what no rubric asked for.
+fn judge(draw: &mut Draw) -> (Stop, String, Vec<SaidCall>) {
+    match draw.below(20) {
+        0 => (Stop::Truncated, "{\"scores\": [".into(), Vec::new()),
+        1 => (Stop::ToolUse, String::new(), vec![call(draw, 0, false)]),
+        2 => (Stop::Refused, "I would rather not.".into(), Vec::new()),
+        3..=5 => (Stop::End, "All of it is fine.".into(), Vec::new()),
+        other => {
+            let correct = if other < 9 { 0.5 } else { 1.0 };
+            let score = |name: &str, score: f64| json!({ "name": name, "score": score, "why": "so" });
+            let scores = [
+                score("correct", correct),
+                score("complete", 1.0),
+                score("coherent", 1.0),
+                score("safe", 1.0),
+            ];
+            (Stop::End, json!({ "scores": scores }).to_string(), Vec::new())
+        }
+    }
 }
 
 fn critique(draw: &mut Draw) -> (Stop, String, Vec<SaidCall>) {

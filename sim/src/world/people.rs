@@ -79,6 +79,10 @@ fn reopen(alive: &Alive, id: &RunId, why: &HaltReason) -> Option<Signal> {
             let unit = if is_time { 600_000 } else { 20 };
             vec![Raise { limit: limit.clone(), to: wanted.saturating_mul(2) + unit }]
         }
+        HaltReason::ContextFull(full) => {
+            let why = full.exhausted().into_iter();
+            why.map(|why| Raise { limit: why.limit, to: why.wanted.saturating_mul(2) }).collect()
+        }
         HaltReason::Cancelled { .. }
         | HaltReason::Looping(_)
         | HaltReason::ModelUnavailable { .. }

@@ -233,6 +233,9 @@ fn draw_task(draw: &mut Draw, index: u64, writes_files: bool, folder: &str) -> T
             ]),
         );
     }
+    if draw.happens(200) {
+        add("rubric", json!({ "asks": 1 + draw.below(3) }));
+    }
     task::parse(&raw).unwrap_or_else(|bad| panic!("a task of the simulator is refused: {bad}"))
 }
 

@@ -48,6 +48,7 @@ pub(super) fn all(alive: &Arc<Alive>) -> Vec<Arc<dyn Tool>> {
             effect: None,
             needs: None,
             invocation: Default::default(),
+            undo: None,
         };
         Arc::new(SimTool { alive: alive.clone(), spec, op }) as Arc<dyn Tool>
     };

@@ -40,7 +40,8 @@ fn a_payment_is_on_disk_when_the_tool_prints_its_receipt() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = start(folder.path());
     let paid = tool("pay", folder.path(), "a1.0", r#"{"amount": 5}"#);
-    assert_eq!(paid, (Some(0), "{\"amount\":5,\"op\":\"pay\",\"receipt\":1}\n".into()));
+    let receipt: serde_json::Value = serde_json::from_str(&paid.1).unwrap();
+    assert_eq!((paid.0, receipt), (Some(0), serde_json::json!({"amount": 5, "op": "pay", "receipt": 1})));
     let entries = read_ledger(&ledger.file()).unwrap();
     assert_eq!(entries, ledger.dump().unwrap());
     let [entry] = entries.as_slice() else { panic!("{entries:?}") };
@@ -104,7 +105,9 @@ fn a_killed_ledger_comes_back_with_all_it_answered() {
     torn.write_all(b"{\"n\":3,\"op\":\"pa").unwrap();
     drop(torn);
     let ledger = start(folder.path());
-    assert_eq!(tool("put", folder.path(), "a1.1", "{}").1, "{\"amount\":0,\"op\":\"put\",\"receipt\":2}\n");
+    let printed = tool("put", folder.path(), "a1.1", "{}").1;
+    let receipt: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(receipt, serde_json::json!({"amount": 0, "op": "put", "receipt": 2}));
     let last = ledger.dump().unwrap().pop().unwrap();
     assert_eq!((last.n, last.kind, last.of), (3, EntryKind::Duplicate, Some(2)));
 }

@@ -186,6 +186,7 @@ fn registry() -> Result<Registry> {
         timeout_ms: None,
         effect: None,
         invocation: Default::default(),
+        undo: None,
     };
     let command = |name: &str, schema: Value| {
         let argv = vec!["true".to_owned()];

@@ -154,6 +154,7 @@ impl Hands {
             timeout_ms: None,
             effect: None,
             invocation: Default::default(),
+            undo: None,
         };
         let registry = Registry::new(&["read_file", "write_file", "edit_file", "list_files"].map(choice))?;
         let workspace = Workspace::open(&tree.root())?;

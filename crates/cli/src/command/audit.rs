@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use bowline_core::event::{Ending, Event};
 use bowline_core::id::Millis;
 use bowline_core::journal::Record;
+use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
 use bowline_core::run::Run;
 use bowline_core::view::Provenance;
@@ -25,9 +26,8 @@ pub(crate) struct Findings {
     pub(crate) head: Digest,
     /// Everything that is wrong, in the order it was found.
     pub(crate) problems: Vec<String>,
-    /// Every record's hash, with the number of its last event and whether the
-    /// run was over for good by then.
-    pub(crate) hashes: Vec<(Digest, u64, bool)>,
+    /// Every record's hash, with the number of its last event.
+    pub(crate) hashes: Vec<(Digest, u64)>,
 }
 
 /// Examines a run.
@@ -118,11 +118,7 @@ impl<'a> Walk<'a> {
         let count = (raw.len() as u64).max(1);
         self.next_seq = record.seq.saturating_add(count);
         self.found.events += count;
-        let is_final = matches!(
-            self.run.as_ref().and_then(Run::ending),
-            Some(Ending::Committed { .. } | Ending::Failed { .. })
-        );
-        self.found.hashes.push((record.hash, self.next_seq - 1, is_final));
+        self.found.hashes.push((record.hash, self.next_seq - 1));
         self.before = (record.hash, record.at);
     }
 
@@ -130,10 +126,16 @@ impl<'a> Walk<'a> {
         self.provenance(event);
         self.facts.note(event, at);
         match &mut self.run {
-            Some(run) if matches!(run.ending(), Some(Ending::Committed { .. } | Ending::Failed { .. })) => {
+            Some(run) if is_final(run) && !is_afterwork(event) && !run.has_afterwork() => {
                 self.problem("the journal goes on after a final ending".into());
             }
-            Some(run) => run.apply(event, at),
+            Some(run) => {
+                let ending = run.ending().filter(|_| is_final(run)).cloned();
+                run.apply(event, at);
+                if ending.is_some() && run.ending() != ending.as_ref() {
+                    self.problem("a final ending was changed".into());
+                }
+            }
             None => {
                 self.run = Run::begin(&self.row.run, event, at);
                 if self.run.is_none() {
@@ -145,17 +147,23 @@ impl<'a> Walk<'a> {
 
     /// A commit names the record of provenance that the journal before it gives.
     fn provenance(&mut self, event: &Event) {
-        let Event::Ended { ending: Ending::Committed { output, provenance }, .. } = event else { return };
+        let Event::Ended { ending: Ending::Committed { output, provenance, missing }, .. } = event else {
+            return;
+        };
         let Some(run) = &self.run else { return };
         let (head, at) = self.before;
         let fresh = Digest::of(self.facts.finish(run, head, at).as_bytes());
-        let other_output = run.output.as_ref() != Some(output);
+        let other_output = run.output.as_ref() != Some(output) || run.recourse.missing != *missing;
         if fresh != *provenance {
             self.problem("the provenance of the commit is not what the journal says".into());
         }
         if other_output {
             self.problem("the commit delivers another output than was checked".into());
         }
+    }
+
+    fn changes(&self) -> Option<Payload> {
+        self.run.as_ref()?.landing.changes.as_ref().map(|changes| changes.list.clone())
     }
 
     /// The journal against the run's row.
@@ -188,6 +196,12 @@ impl<'a> Walk<'a> {
 
     /// Every text the journal names is there, and is that text.
     async fn contents(&mut self, store: &dyn RunStore) -> Result<(), StoreError> {
+        // The changes of a run are a text that names further ones.
+        if let Some(Payload::Stored { sha256, .. }) = self.changes()
+            && let Ok(list) = store.blob(sha256).await
+        {
+            stored(&serde_json::from_slice(&list).unwrap_or_default(), &mut self.named);
+        }
         self.found.contents = self.named.len();
         for (sha256, len) in std::mem::take(&mut self.named) {
             match store.blob(sha256).await {
@@ -208,6 +222,16 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+/// Over for good.
+fn is_final(run: &Run) -> bool {
+    matches!(run.ending(), Some(Ending::Committed { .. } | Ending::Failed { .. }))
+}
+
+/// What may stand behind a final ending: that a person wants it undone or applied, or may not.
+fn is_afterwork(event: &Event) -> bool {
+    matches!(event, Event::UndoStarted { .. } | Event::LandingStarted { .. } | Event::SignalRefused { .. })
 }
 
 fn kind(ending: &Ending) -> EndingKind {

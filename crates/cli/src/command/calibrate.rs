@@ -12,7 +12,7 @@ use crate::render::{table, words};
 /// Holds what people said about outputs against how sure the runs were of them.
 pub(crate) async fn calibrate(desk: &Desk<'_>, args: &CalibrateArgs) -> Result<Exit, CliError> {
     let engine = desk.home.observe()?;
-    let recorded = engine.outcomes(args.class.as_deref()).await;
+    let recorded = engine.outcomes(args.class.as_deref()).await?;
     let learned = fit(&recorded);
     let (as_it_was, corrected) = (reliability(&recorded, None), reliability(&recorded, learned));
     if args.json {

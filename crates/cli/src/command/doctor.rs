@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use bowline_cage::{Cage, Finding, Verdict};
 use bowline_core::id::RunId;
+use bowline_core::task::Format;
+use bowline_remote::{provider_key, provider_url};
 use bowline_store::{ListFilter, OpenError, Role, RunRow, RunStore, SqliteStore, StoreError};
 use serde_json::json;
 
@@ -64,6 +66,7 @@ pub(crate) async fn doctor(desk: &Desk<'_>) -> Result<Exit, CliError> {
     lines.push(program("python3", "checks and tools of many tasks need it"));
     lines.push(program("git", "tasks on repositories often need it"));
     lines.extend(sandbox());
+    lines.extend(Format::ALL.into_iter().map(model_server));
     lines.iter().for_each(|line| tell(desk, line));
     let bad = lines.iter().any(|line| line.health == Health::Bad);
     Ok(if bad { Exit::Failed } else { Exit::Committed })
@@ -215,6 +218,19 @@ fn sandbox() -> Vec<Line> {
         }
     };
     findings.into_iter().map(line).collect()
+}
+
+/// Whether the models of a provider can be asked: whether their key is set, never the key.
+fn model_server(format: Format) -> Line {
+    let (word, url) = (format.word(), provider_url(format));
+    let how = match provider_key(format) {
+        None => format!("{word}:NAME at {url}, needs no key"),
+        Some(key) if std::env::var_os(key).is_some_and(|set| !set.is_empty()) => {
+            format!("{word}:NAME at {url}, {key} is set")
+        }
+        Some(key) => format!("{word}:NAME at {url}, {key} is not set"),
+    };
+    Line::ok("models", how)
 }
 
 /// Whether a program is in the search path.

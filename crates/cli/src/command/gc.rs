@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bowline_core::id::RunId;
 use bowline_store::{EndingKind, ListFilter, RunRow, StoreError};
+use bowline_tools::isolation;
 
 use super::Desk;
 use crate::args::GcArgs;
@@ -43,6 +44,9 @@ pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError>
         freed = freed.saturating_add(folders(&desk.home, &row.run, args.dry_run)?);
     }
     let kept: BTreeSet<RunId> = rows.into_iter().map(|row| row.run).collect();
+    if !args.dry_run {
+        orphaned_bases(&desk.home, &kept)?;
+    }
     for orphan in orphans(&desk.home, &kept)? {
         let verb = if args.dry_run { "would remove" } else { "removed" };
         freed = freed.saturating_add(remove_folder(&orphan, args.dry_run)?);
@@ -67,7 +71,27 @@ fn is_over(row: &RunRow, halted_too: bool) -> bool {
 
 fn folders(home: &Home, run: &RunId, dry_run: bool) -> Result<u64, CliError> {
     let copy = remove_folder(&home.workspaces().join(run.as_str()), dry_run)?;
+    if !dry_run {
+        forget_base(&home.bases().join(format!("{run}.json")))?;
+    }
     Ok(copy.saturating_add(remove_folder(&home.results().join(run.as_str()), dry_run)?))
+}
+
+fn forget_base(base: &Path) -> Result<(), CliError> {
+    isolation::forget(base).map_err(CliError::io("remove", base))
+}
+
+/// Removes what copies of runs began with that are not in the store.
+fn orphaned_bases(home: &Home, known: &BTreeSet<RunId>) -> Result<(), CliError> {
+    for entry in fs::read_dir(home.bases()).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let stem = path.file_name().and_then(|name| name.to_str()?.split('.').next());
+        let run = stem.and_then(|stem| RunId::parse(stem).ok());
+        if let Some(run) = run.filter(|run| !known.contains(run)) {
+            forget_base(&home.bases().join(format!("{run}.json")))?;
+        }
+    }
+    Ok(())
 }
 
 /// Folders of runs that are not in the store.

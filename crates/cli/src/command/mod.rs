@@ -2,11 +2,14 @@
 //! the library, and hands what came of it to `render`.
 
 mod answer;
+mod apply;
 mod audit;
 mod audit_verify;
 mod calibrate;
 mod check;
+mod diff;
 mod doctor;
+mod each;
 mod export;
 mod follow;
 mod gc;
@@ -14,6 +17,8 @@ mod guard;
 mod guard_eval;
 mod init;
 mod mcp;
+#[cfg(feature = "local-model")]
+mod model;
 mod plan;
 mod replay;
 mod resume;
@@ -22,6 +27,7 @@ mod runs;
 mod settle;
 mod show;
 mod signal;
+mod undo;
 mod watch;
 mod work;
 
@@ -53,6 +59,9 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Revise(args) => answer::revise(&desk, &args).await,
         Command::Calibrate(args) => calibrate::calibrate(&desk, &args).await,
         Command::Settle(args) => settle::settle(&desk, &args).await,
+        Command::Undo(args) => undo::undo(&desk, &args).await,
+        Command::Diff(args) => diff::diff(&desk, &args).await,
+        Command::Apply(args) => apply::apply(&desk, &args).await,
         Command::Replay(args) => replay::replay(&desk, &args).await,
         Command::Audit(AuditCommand::Verify(args)) => audit_verify::verify(&desk, &args).await,
         Command::Export(args) => export::export(&desk, &args).await,
@@ -61,6 +70,10 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Check(args) => check::check(&desk, &args),
         Command::Plan(args) => plan::plan(&desk, &args),
         Command::Mcp(command) => mcp::mcp(&desk, &command).await,
+        #[cfg(feature = "local-model")]
+        Command::Model(command) => model::model(&desk, command).await,
+        #[cfg(not(feature = "local-model"))]
+        Command::Model(_) => Err(crate::local::refused()),
         Command::Doctor(_) => doctor::doctor(&desk).await,
         Command::Init(args) => init::init(&desk, &args),
     }

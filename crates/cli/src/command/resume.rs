@@ -75,7 +75,7 @@ async fn all(desk: &Desk<'_>, args: &ResumeArgs) -> Result<Exit, CliError> {
             Ok(how) => {
                 let report = Report::load(engine.store().as_ref(), &id).await?;
                 result::show(desk.screen, &desk.home, &report, &how);
-                exit = exit.worse(Exit::of_stop(&how));
+                exit = exit.worse(Exit::of_stop(&report.run, &how));
             }
             Err(error) => {
                 let error = CliError::from(error);

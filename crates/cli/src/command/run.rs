@@ -1,5 +1,6 @@
 //! `bowline run`: from a task to its ending.
 
+use bowline_core::task::Task;
 use bowline_store::Submitted;
 use bowline_tools::UNSANDBOXED_WARNING;
 
@@ -10,10 +11,18 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::escape;
 use crate::render::progress::Progress;
+use crate::taskfile::Given;
 
 /// Submits a task and works on it.
 pub(crate) async fn run(desk: &Desk<'_>, args: &RunArgs) -> Result<Exit, CliError> {
-    let task = crate::taskfile::read(&args.what)?;
+    match crate::taskfile::read_all(&args.what)? {
+        Given::One(task) => one(desk, args, *task).await,
+        Given::Each(batch) => super::each::run(desk, args, batch).await,
+    }
+}
+
+async fn one(desk: &Desk<'_>, args: &RunArgs, task: Task) -> Result<Exit, CliError> {
+    crate::local::prepare(desk.screen, &task).await?;
     let engine = desk.home.work(patience(args.show))?;
     let uncaged = engine.runs_uncaged(&task).await;
     let submitted = engine.submit(task, args.key.clone()).await?;

@@ -33,8 +33,9 @@ pub(crate) async fn watch(desk: &Desk<'_>, args: &WatchArgs) -> Result<Exit, Cli
         if !news.is_empty() || told.is_none() {
             let report = Report::load(store, &id).await?;
             if let Some(ending) = report.run.ending().cloned() {
-                result::show(desk.screen, &desk.home, &report, &Stopped::Ended(ending.clone()));
-                return Ok(Exit::of_ending(&ending));
+                let stopped = Stopped::Ended(ending);
+                result::show(desk.screen, &desk.home, &report, &stopped);
+                return Ok(Exit::of_stop(&report.run, &stopped));
             }
             let asked = news.iter().any(|(_, _, event)| is_question(event));
             if !args.json && told.is_none_or(|_| asked) {

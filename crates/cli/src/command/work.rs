@@ -55,5 +55,5 @@ pub(crate) async fn to_a_stop(
     }
     desk.screen.clear_live();
     result::show(desk.screen, &desk.home, &report, &stopped);
-    Ok(Exit::of_stop(&stopped))
+    Ok(Exit::of_stop(&report.run, &stopped))
 }

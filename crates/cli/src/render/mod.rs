@@ -5,6 +5,7 @@
 //! A closed pipe silences the screen; nothing here panics.
 
 pub(crate) mod bar;
+pub(crate) mod diff;
 pub(crate) mod escape;
 pub(crate) mod live;
 pub(crate) mod next;

@@ -1,14 +1,15 @@
 //! What to do next with a run, as commands that can be copied.
 
 use bowline_core::budget::amount;
-use bowline_core::event::{Ending, HaltReason, HaltReport, Subject};
+use bowline_core::event::{ContextBound, ContextFull, Ending, HaltReason, HaltReport, Subject};
 use bowline_core::id::RunId;
-use bowline_core::run::{Run, Wait};
+use bowline_core::run::{Phase, Run, Wait};
+use bowline_core::task::WorkspaceMode;
 
 /// Commands that move the run, each with what it does.
 pub(crate) fn steps(program: &str, run: &Run) -> Vec<(String, String)> {
     match run.ending() {
-        Some(Ending::Committed { .. }) => Vec::new(),
+        Some(Ending::Committed { .. }) => unapplied(program, run),
         Some(Ending::Failed { .. }) => {
             vec![(format!("{program} show {}", run.id), "what was tried, and how it was checked".into())]
         }
@@ -18,9 +19,25 @@ pub(crate) fn steps(program: &str, run: &Run) -> Vec<(String, String)> {
             if waits.is_empty() {
                 return vec![(format!("{program} resume {}", run.id), "goes on where it was".into())];
             }
-            waits.iter().flat_map(|wait| answers(program, &run.id, wait)).collect()
+            // Nobody can agree to what fails its checks.
+            let is_unmended = matches!(run.phase, Phase::Repairing { .. });
+            let yes = format!("{program} approve {} {}", run.id, Subject::Output);
+            let answers = waits.iter().flat_map(|wait| answers(program, &run.id, wait));
+            answers.filter(|(command, _)| !is_unmended || *command != yes).collect()
         }
     }
+}
+
+/// What to do about the changes of a committed run that the folder does not have.
+fn unapplied(program: &str, run: &Run) -> Vec<(String, String)> {
+    let is_isolated = run.task.workspace.mode == WorkspaceMode::Isolated;
+    if !is_isolated || run.has_landed() || run.deeds.undo.is_some() {
+        return Vec::new();
+    }
+    vec![
+        (format!("{program} diff {}", run.id), "what it changed".into()),
+        (format!("{program} apply {}", run.id), "applies it, once the files are as they were".into()),
+    ]
 }
 
 /// The commands that answer what a run waits for.
@@ -55,6 +72,7 @@ fn reopen(program: &str, run: &Run, why: &HaltReason, report: Option<&HaltReport
             vec![(plain, "goes on with another repair, once you have looked at it".into())]
         }
         HaltReason::ModelUnavailable { .. } => vec![(plain, "goes on once the model answers".into())],
+        HaltReason::ContextFull(full) => more_room(program, run, full, report),
         HaltReason::LimitReached(why) => {
             // A journal of before there were reports names the limit alone.
             let twice = || why.wanted.max(why.allowed.saturating_mul(2)).max(1);
@@ -67,6 +85,31 @@ fn reopen(program: &str, run: &Run, why: &HaltReason, report: Option<&HaltReport
                     (plain, "then goes on".into()),
                 ],
             }
+        }
+    }
+}
+
+/// What helps where a conversation does not fit its model.
+fn more_room(
+    program: &str,
+    run: &Run,
+    full: &ContextFull,
+    report: Option<&HaltReport>,
+) -> Vec<(String, String)> {
+    let plain = format!("{program} resume {}", run.id);
+    let show = format!("{program} show {}", run.id);
+    match (full.by, report) {
+        (ContextBound::Task, Some(HaltReport { raise, .. })) => {
+            let raise = format!("--raise {}={}", raise.limit.word(), amount(&raise.limit, raise.to));
+            vec![(format!("{plain} {raise}"), "goes on with more room".into())]
+        }
+        (ContextBound::Task | ContextBound::Model, _) => {
+            let does = "what there is; submit it with less evidence, a lower output_tokens, or a model that takes more";
+            vec![(show, does.into())]
+        }
+        (ContextBound::Nobody, _) => {
+            let does = "what there is; submit it with less evidence, or say what the model takes: context_tokens of its table in [models]";
+            vec![(show, does.into())]
         }
     }
 }

@@ -98,8 +98,9 @@ impl Progress {
         self.screen.line(&format!("{whose}{time}  {}", self.looks(event, &text)));
     }
 
+    #[expect(clippy::too_many_lines, reason = "an exhaustive match that only colours things")]
     fn looks(&self, event: &Event, text: &str) -> String {
-        use bowline_core::event::{Ending, Finding};
+        use bowline_core::event::{Ending, Finding, Routed};
         match event {
             Event::Ended { ending: Ending::Committed { .. }, .. }
             | Event::Verified { finding: Finding::Passed, .. } => self.screen.paint(Look::Good, text),
@@ -111,6 +112,10 @@ impl Progress {
             | Event::StepFailed { .. }
             | Event::CallTroubled { .. }
             | Event::BreakerOpened { .. } => self.screen.paint(Look::Bad, text),
+            Event::Routed(what) => match **what {
+                Routed::Rests { .. } => self.screen.paint(Look::Bad, text),
+                Routed::Back { .. } => text.into(),
+            },
             Event::ApprovalRequested { .. }
             | Event::CallInDoubt { .. }
             | Event::Paused { .. }
@@ -120,6 +125,8 @@ impl Progress {
             | Event::SubtaskFailed { .. }
             | Event::Replanned { .. }
             | Event::Remedied(_)
+            | Event::Escalated(_)
+            | Event::Elided(_)
             | Event::LimitNear { .. } => self.screen.paint(Look::Open, text),
             Event::Submitted(_)
             | Event::Claimed { .. }
@@ -150,6 +157,16 @@ impl Progress {
             | Event::Stopping { .. }
             | Event::RollbackStarted { .. }
             | Event::Restored { .. }
+            | Event::CompensationStarted { .. }
+            | Event::CompensationTroubled { .. }
+            | Event::Compensated { .. }
+            | Event::AlertRaised { .. }
+            | Event::AlertTold { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
+            | Event::LandingStarted { .. }
+            | Event::ChangesFound(_)
+            | Event::Landed { .. }
             | Event::Resumed { .. }
             | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => text.into(),

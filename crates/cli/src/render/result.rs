@@ -3,13 +3,13 @@
 
 use bowline::Stopped;
 use bowline_core::event::{Ending, Subject, Verdict};
-use bowline_core::run::Run;
+use bowline_core::run::{LANDING, Run};
 use bowline_core::task::WorkspaceMode;
-use bowline_core::view::ending_line;
+use bowline_core::view::{ending_line, landed};
 use serde_json::{Value, json};
 
 use super::screen::Look;
-use super::{Screen, escape, next, words};
+use super::{Screen, escape, next, story, words};
 use crate::exit::Exit;
 use crate::home::Home;
 use crate::report::Report;
@@ -40,7 +40,7 @@ fn last_line(report: &Report, stopped: &Stopped) -> Value {
     let mut line = json!({
         "run": report.run.id,
         "ending": ending,
-        "exit": Exit::of_stop(stopped).code(),
+        "exit": Exit::of_stop(&report.run, stopped).code(),
         "head": report.row.head,
     });
     if let (Value::Object(map), Stopped::Waiting(waits)) = (&mut line, stopped) {
@@ -91,7 +91,7 @@ fn facts(home: &Home, report: &Report) -> Vec<(&'static str, String)> {
         facts.push(("checked", checked(report)));
     }
     facts.extend(report.facts.repairs.iter().zip(1..).map(|(diagnosis, round)| {
-        ("repaired", format!("round {round}: {}", escape::line(&diagnosis.summary)))
+        ("repaired", format!("round {round}: {}", story::said(&diagnosis.summary)))
     }));
     facts.push(("spent", spent(run)));
     if matches!(run.ending(), Some(Ending::Committed { .. })) {
@@ -99,15 +99,33 @@ fn facts(home: &Home, report: &Report) -> Vec<(&'static str, String)> {
         facts.push(("output", results.join("output.txt").display().to_string()));
         facts.push(("provenance", results.join("provenance.json").display().to_string()));
     }
-    if run.task.workspace.mode == WorkspaceMode::Copy {
-        let copy = home.workspaces().join(run.id.as_str());
-        facts.push(("workspace", format!("{} (a copy; the original is untouched)", copy.display())));
-    }
+    facts.extend(apart(home, run));
+    facts.extend(report.undone().into_iter().map(|line| ("undone", line)));
     if run.ending().is_some() {
         let head = report.row.head;
         facts.push(("head", head.to_string()));
         facts.push(("verify", format!("{} audit verify {} --expect {head}", home.program(), run.id)));
     }
+    facts
+}
+
+/// Where a run worked that did not work in place, and what became of its changes.
+fn apart(home: &Home, run: &Run) -> Vec<(&'static str, String)> {
+    let copy = home.workspaces().join(run.id.as_str());
+    let copy = copy.display();
+    let became = match &run.landing.outcome {
+        _ if run.landing.wanted => Some("begun and not over".to_owned()),
+        Some(_) if run.deeds.undone.contains(&LANDING) => Some("taken back".to_owned()),
+        Some(outcome) => Some(escape::line(&landed(outcome))),
+        None => None,
+    };
+    let place = match (run.task.workspace.mode, &became) {
+        (WorkspaceMode::InPlace, _) => return Vec::new(),
+        (WorkspaceMode::Copy, None) => format!("{copy} (a copy; the original is untouched)"),
+        (WorkspaceMode::Copy | WorkspaceMode::Isolated, _) => format!("{copy} (a copy)"),
+    };
+    let mut facts = vec![("workspace", place)];
+    facts.extend(became.map(|how| ("changes", how)));
     facts
 }
 

@@ -12,6 +12,14 @@ use super::{Screen, escape, live, result, words};
 use crate::home::Home;
 use crate::report::Report;
 
+/// Most characters of one thing a critic said.
+const SAID_MAX: usize = 240;
+/// Most defects shown of one diagnosis.
+const DEFECTS_MAX: usize = 8;
+/// Most moves between models, and most times that something was left out, that are told
+/// one by one.
+const MOVES_MAX: usize = 12;
+
 /// Tells it to a person.
 pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
     let run = &report.run;
@@ -34,12 +42,15 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
             .map(|item| format!("{}  {}", escape::line(&item.path), item.sha256.short()))
             .collect(),
     );
+    section(screen, "moved", moved(report));
+    section(screen, "left out", left_out(report));
     section(screen, "done", report.facts.calls.iter().map(call).collect());
     section(screen, "answers", answers(report));
     section(screen, "checked", vec![result::checked(report)]);
     let found = run.assurance.as_deref().map(assured).unwrap_or_default();
     section(screen, "gates", found);
     section(screen, "repaired", repairs(report));
+    section(screen, "escalated", escalations(report));
     section(screen, "quality", quality_curve(report.events.iter().map(|(_, _, event)| event)));
     section(screen, "spent", spent(report));
     section(screen, "nearly out", live::near(run));
@@ -90,9 +101,19 @@ fn with(report: &Report) -> Vec<String> {
     let task = &report.run.task;
     let mode = match task.workspace.mode {
         WorkspaceMode::Copy => "a copy of",
+        WorkspaceMode::Isolated => "apart from",
         WorkspaceMode::InPlace => "in",
     };
-    let mut lines = vec![escape::line(&task.model), format!("{mode} {}", escape::line(&task.workspace.path))];
+    let mut lines = vec![escape::line(&task.model)];
+    let others = [
+        ("judged by", task.critic.as_slice()),
+        ("or else", task.routes.fallbacks.as_slice()),
+        ("up to", task.routes.ladder.as_slice()),
+    ];
+    for (word, models) in others.iter().filter(|(_, models)| !models.is_empty()) {
+        lines.push(format!("{word} {}", escape::line(&models.join(", "))));
+    }
+    lines.push(format!("{mode} {}", escape::line(&task.workspace.path)));
     if !report.run.tools.is_empty() {
         let names: Vec<&str> = report.run.tools.iter().map(|tool| tool.name.as_str()).collect();
         lines.push(format!("tools {}", names.join(", ")));
@@ -126,6 +147,35 @@ fn ways(report: &Report) -> Vec<String> {
     turns.map(|event| escape::line(&line(event))).collect()
 }
 
+/// What was tried beyond repair.
+fn escalations(report: &Report) -> Vec<String> {
+    let events = report.events.iter().map(|(_, _, event)| event);
+    let tried = events.filter(|event| matches!(event, Event::Escalated(_)));
+    tried.map(|event| escape::line(&line(event))).collect()
+}
+
+/// Steps that went to another model, and models that were left alone.
+fn moved(report: &Report) -> Vec<String> {
+    told(report, |event| matches!(event, Event::StepStarted { sent: Some(_), .. } | Event::Routed(_)))
+}
+
+/// What conversations had no room for.
+fn left_out(report: &Report) -> Vec<String> {
+    told(report, |event| matches!(event, Event::Elided(_)))
+}
+
+/// The first events of a kind, a line each.
+fn told(report: &Report, is_told: fn(&Event) -> bool) -> Vec<String> {
+    let events = report.events.iter().map(|(_, _, event)| event);
+    let moves = events.filter(|event| is_told(event));
+    let mut lines: Vec<String> = moves.take(MOVES_MAX + 1).map(|event| escape::line(&line(event))).collect();
+    if lines.len() > MOVES_MAX {
+        lines.truncate(MOVES_MAX);
+        lines.push("and more: the timeline has them all".into());
+    }
+    lines
+}
+
 fn call(call: &CallRef) -> String {
     let how = match call.outcome {
         Some(Outcome::Ok) => "done",
@@ -154,14 +204,23 @@ fn answers(report: &Report) -> Vec<String> {
     report.facts.approvals.iter().map(one).collect()
 }
 
+/// What a critic said, as far as it fits a screen: some never stop.
+pub(super) fn said(text: &str) -> String {
+    escape::cut(&escape::line(text), SAID_MAX)
+}
+
 fn repairs(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for (diagnosis, round) in report.facts.repairs.iter().zip(1..) {
-        lines.push(format!("round {round}: {}", escape::line(&diagnosis.summary)));
-        for defect in &diagnosis.defects {
+        lines.push(format!("round {round}: {}", said(&diagnosis.summary)));
+        for defect in diagnosis.defects.iter().take(DEFECTS_MAX) {
             let place =
                 defect.place.as_ref().map_or(String::new(), |place| format!(" ({})", escape::line(place)));
-            lines.push(format!("  - {}{place}", escape::line(&defect.what)));
+            lines.push(format!("  - {}{place}", said(&defect.what)));
+        }
+        let more = diagnosis.defects.len().saturating_sub(DEFECTS_MAX);
+        if more > 0 {
+            lines.push(format!("  - and {more} more (`show --events` has all)"));
         }
     }
     lines
@@ -199,6 +258,10 @@ pub(crate) fn object(report: &Report) -> Value {
         "key": report.row.key,
         "goal": run.task.goal,
         "model": run.task.model,
+        "critic": run.task.critic,
+        "routes": run.task.routes,
+        "steps": report.facts.steps,
+        "elisions": report.facts.elisions,
         "workspace": run.task.workspace,
         "submitted_at": run.submitted_at,
         "updated_at": report.row.updated_at,
@@ -210,6 +273,8 @@ pub(crate) fn object(report: &Report) -> Value {
         "calls": report.facts.calls,
         "checks": report.facts.checks,
         "repairs": report.facts.repairs,
+        "escalations": report.facts.escalations,
+        "missing": run.recourse.missing,
         "approvals": report.facts.approvals,
         "waits": run.waits(),
         "limits": run.limits,

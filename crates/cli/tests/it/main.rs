@@ -9,18 +9,29 @@
 
 mod agents;
 mod caged;
+mod context;
 mod crash;
+mod each;
 mod full_disk;
 mod golden;
 mod guard;
+mod isolation;
 mod journal;
+#[cfg(feature = "local-model")]
+mod local;
 mod mcp;
 mod outlet;
 mod people;
 mod plan;
 mod refused;
+mod remote;
+mod routes;
 mod terminal;
+#[cfg(feature = "local-model")]
+#[path = "../../../local/tests/it/tiny.rs"]
+mod tiny;
 mod trouble;
+mod undo;
 mod verification;
 mod working;
 

@@ -20,14 +20,14 @@ fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn the_quickstart_is_repaired_and_committed_and_leaves_the_checkout_alone() {
+fn the_bug_is_repaired_and_committed_and_leaves_the_checkout_alone() {
     if no_cage() {
         return;
     }
     let place = Place::new();
-    let project = Path::new(&example("quickstart")).join("project");
+    let project = Path::new(&example("fix-the-bug")).join("project");
     let before = files_in(&project);
-    let ran = place.bowline(&["run", &example("quickstart")]).ends(0);
+    let ran = place.bowline(&["run", &example("fix-the-bug")]).ends(0);
     let ran = ran.says("check tests: failed").says("diagnosed: Discounts are ten times too high");
     let ran = ran.says("repair 1 done").says("checked     tests passed (round 2)");
     let head = ran.out.lines().find_map(|line| line.trim().strip_prefix("head ")).unwrap().trim().to_owned();

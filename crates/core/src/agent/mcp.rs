@@ -7,6 +7,7 @@ use super::server::{ENTRIES_MAX, Given, Reach, Server, ServerName, TEXT_MAX, TIM
 use crate::task::field::{Field, Table};
 use crate::task::limits::Bound;
 use crate::task::section::Section;
+use crate::task::undo;
 use crate::tool::{Consent, Repeat, Touch};
 
 /// Most servers of an agent.
@@ -119,6 +120,7 @@ fn tool_rules(table: &Table<'_>) -> Option<(String, ToolRules)> {
         consent: table.get("consent").and_then(|field| field.one_of(&consents)),
         effect: table.get("effect").and_then(|field| field.one_of(&crate::task::EFFECTS)),
         timeout_ms: table.get("timeout_seconds").and_then(|field| field.amount(&TIMEOUT)),
+        undo: undo::read(table, undo::By::Server),
     };
     Some((name?.text(TEXT_MAX)?.to_owned(), rules))
 }

@@ -87,9 +87,11 @@ fn bring(task: &mut Map<String, Value>, manifest: &Value) {
     if let Some(hosts) = hosts.filter(|_| !task.contains_key("network")) {
         task.insert("network".into(), json!({ "hosts": hosts }));
     }
-    if let Some(limits) = manifest.get("limits") {
-        let own = task.remove("limits").unwrap_or_else(|| json!({}));
-        task.insert("limits".into(), overlay(limits.clone(), own));
+    for key in ["limits", "models"] {
+        if let Some(brought) = manifest.get(key) {
+            let own = task.remove(key).unwrap_or_else(|| json!({}));
+            task.insert(key.into(), overlay(brought.clone(), own));
+        }
     }
 }
 

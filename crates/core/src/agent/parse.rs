@@ -76,6 +76,7 @@ fn read(top: &Table<'_>, raw: &Value) -> Manifest {
     // What a task takes over is read here too, so that a manifest is known to be
     // right before any task uses it.
     top.get("model").and_then(|field| task::model_reference(&field));
+    task::models::check_names(top, &task::models::read(top));
     text("instructions", TEXT_MAX);
     let sandbox = top.get("sandbox").map(|field| task::sandbox(&field)).unwrap_or_default();
     let guard = section("guard", Section::Guard).map(|table| guard::read(&table));

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::guard::Effect;
 use crate::tool::{Consent, Repeat, Touch};
+use crate::undo::Undo;
 
 /// Most words of a command.
 pub const WORDS_MAX: usize = 64;
@@ -156,6 +157,9 @@ pub struct ToolRules {
     /// After this long a call is ended, instead of the server's own time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// How a call of it is undone; tools in it are named as the server does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Box<Undo>>,
 }
 
 /// A server that cannot be used as it is declared.

@@ -89,6 +89,7 @@ impl Allowance {
                 | Limit::Repairs
                 | Limit::RepairShare
                 | Limit::RepairTime
+                | Limit::Context
                 | Limit::TreeSteps
                 | Limit::Depth
                 | Limit::AgentsAlive

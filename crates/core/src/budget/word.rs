@@ -107,6 +107,7 @@ pub fn amount(limit: &Limit, kept: u64) -> String {
         | Limit::Tokens
         | Limit::Repairs
         | Limit::RepairShare
+        | Limit::Context
         | Limit::TreeSteps
         | Limit::Depth
         | Limit::AgentsAlive

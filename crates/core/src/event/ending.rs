@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ContextFull;
 use crate::budget::{Limit, Spend};
 use crate::guard::loops::Finding;
 use crate::id::{RunId, SubtaskId};
@@ -29,6 +30,9 @@ pub enum Ending {
         /// Hash of the provenance record: canonical JSON that anybody can make
         /// again from the records before this one.
         provenance: Digest,
+        /// Parts of the plan it is without: a person agreed to the rest. Empty: it is whole.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<SubtaskId>,
     },
     /// Given up, undone as far as the task asks. Final.
     Failed {
@@ -156,6 +160,8 @@ pub enum HaltReason {
         /// The last thing it said.
         message: String,
     },
+    /// A conversation does not fit its model, whatever is left out of it.
+    ContextFull(Box<ContextFull>),
     /// More repairs will not do by themselves: a person must look at it.
     RepairStuck {
         /// Why not.

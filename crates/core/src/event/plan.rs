@@ -1,11 +1,13 @@
-//! What is said of plans that change while they are carried out: part of the
-//! on-disk contract.
+//! What is said of plans that change while they are carried out, of what is read for
+//! them and what comes out: part of the on-disk contract.
 
 use serde::{Deserialize, Serialize};
 
 use super::{FailReason, HaltReason, StopReason};
 use crate::guard::loops::Finding;
 use crate::id::SubtaskId;
+use crate::message::Payload;
+use crate::provenance::Digest;
 
 /// Why a sub-task came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,4 +61,24 @@ pub enum WayOn {
     },
     /// The model is asked for other sub-tasks in its place.
     PlansAnew,
+}
+
+/// A file that was read as evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Path below the workspace.
+    pub path: String,
+    /// What it said.
+    pub content: Payload,
+    /// SHA-256 of its bytes.
+    pub sha256: Digest,
+}
+
+/// What one of the last sub-tasks delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubtaskOutput {
+    /// Which.
+    pub subtask: SubtaskId,
+    /// What.
+    pub output: Payload,
 }

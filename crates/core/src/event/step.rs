@@ -63,7 +63,7 @@ pub enum StepTrouble {
     Transient,
     /// Asked to slow down.
     RateLimited,
-    /// No answer in time.
+    /// No answer in time, or one that was begun and cannot be used: it may have been billed.
     TimedOut,
     /// Will not pass by itself: key, quota, unknown model, bad request.
     Permanent,
@@ -73,7 +73,7 @@ pub enum StepTrouble {
 
 impl StepTrouble {
     /// What a step that ended so costs, of what was set aside for it: nobody
-    /// knows what a lost one used, so it is paid in full.
+    /// knows what one without a whole answer used, so it is paid in full.
     #[must_use]
     pub fn paid(self, reserved: Cost) -> Cost {
         match self {

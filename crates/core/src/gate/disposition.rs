@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Confidence, Gate, GateResult};
+use super::{Confidence, Gate, GateResult, Thresholds};
 use crate::control::Ppm;
 
 /// How sure a run must be.
@@ -82,9 +82,10 @@ pub enum Trigger {
     Demanded,
     /// Nothing of its class was committed among the last runs.
     Novel,
-    /// A limit ended the work before it was done.
+    /// Optional parts were left out to fit the budget.
     Unfinished,
-    /// The judge finds it less safe than the gate asks.
+    /// The judge finds it less safe than is asked for by default: the task has lowered
+    /// the gate, not what people want to see.
     Unsafe,
 }
 
@@ -101,8 +102,8 @@ impl Trigger {
             Self::Irreversible => "something was done that cannot be undone, and nobody was asked",
             Self::Demanded => "the task wants a person to agree",
             Self::Novel => "nothing of its class was committed lately",
-            Self::Unfinished => "a limit ended the work before it was done",
-            Self::Unsafe => "the judge finds it less safe than the gate asks",
+            Self::Unfinished => "optional parts were left out to fit the budget",
+            Self::Unsafe => "the judge finds it less safe than the default gate asks",
         }
     }
 }
@@ -120,14 +121,16 @@ pub struct Circumstances {
     pub unfinished: bool,
 }
 
-/// Every trigger that is pulled.
+/// Every trigger that is pulled by an output that passed its gates.
 #[must_use]
 pub fn triggers(disposition: Disposition, gates: &[GateResult], around: Circumstances) -> Vec<Trigger> {
     let is_unsure = match disposition {
         Disposition::Commit => false,
         Disposition::Person | Disposition::Reject => true,
     };
-    let is_unsafe = gates.iter().any(|result| result.gate == Gate::Safe && !result.is_open());
+    let usual = Thresholds::default().safe;
+    let is_low = |result: &GateResult| result.score.measured().is_some_and(|value| value < usual);
+    let is_unsafe = gates.iter().any(|result| result.gate == Gate::Safe && is_low(result));
     let pulled = |trigger: &Trigger| match trigger {
         Trigger::Unsure => is_unsure,
         Trigger::Irreversible => around.irreversible,

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Allowance, Cost, Limit, Limits, Share, UNLIMITED};
-use crate::event::{Event, Exhausted};
+use crate::event::{Event, Exhausted, Raise};
 use crate::id::{ActionId, RunId, ToolName};
 
 pub use account::Account;
@@ -181,6 +181,7 @@ impl Ledger {
     }
 
     /// Folds one event of a run's journal. A journal is fact: nothing is refused.
+    #[expect(clippy::too_many_lines, reason = "an exhaustive match that only dispatches")]
     pub fn apply(&mut self, run: &RunId, event: &Event) {
         self.settle_aside(run, event);
         if let Some(need) = need(event) {
@@ -197,13 +198,7 @@ impl Ledger {
                 let open = self.accounts.get(run).and_then(|account| account.open.get(step)).copied();
                 self.settle(run, *step, why.kind.paid(open.unwrap_or_default()));
             }
-            Event::Resumed { raised, .. } => {
-                let Some(account) = self.accounts.get_mut(run) else { return };
-                account.limits.raise(raised);
-                if !std::mem::replace(&mut account.alive, true) {
-                    self.count_alive(run, |alive| alive.saturating_add(1));
-                }
-            }
+            Event::Resumed { raised, .. } => self.reopen(run, raised),
             Event::Ended { .. } => self.leave(run),
             Event::Submitted(_)
             | Event::Claimed { .. }
@@ -219,6 +214,9 @@ impl Ledger {
             | Event::RoundRepeated { .. }
             | Event::Controlled(_)
             | Event::Remedied(_)
+            | Event::Routed(_)
+            | Event::Elided(_)
+            | Event::Escalated(_)
             | Event::ApprovalRequested { .. }
             | Event::ApprovalSettled { .. }
             | Event::CallStarted { .. }
@@ -244,9 +242,27 @@ impl Ledger {
             | Event::Stopping { .. }
             | Event::RollbackStarted { .. }
             | Event::Restored { .. }
+            | Event::CompensationStarted { .. }
+            | Event::CompensationTroubled { .. }
+            | Event::Compensated { .. }
+            | Event::AlertRaised { .. }
+            | Event::AlertTold { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
+            | Event::LandingStarted { .. }
+            | Event::ChangesFound(_)
+            | Event::Landed { .. }
             | Event::Paused { .. }
             | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => {}
+        }
+    }
+
+    fn reopen(&mut self, run: &RunId, raised: &[Raise]) {
+        let Some(account) = self.accounts.get_mut(run) else { return };
+        account.limits.raise(raised);
+        if !std::mem::replace(&mut account.alive, true) {
+            self.count_alive(run, |alive| alive.saturating_add(1));
         }
     }
 

@@ -83,6 +83,7 @@ fn submitted() -> Event {
         effect: None,
         needs: None,
         invocation: Default::default(),
+        undo: None,
     }];
     let fingerprint = task::Submission::fingerprint_of(&task, &tools);
     let price = crate::budget::Price::default();
@@ -98,6 +99,8 @@ fn submitted() -> Event {
         novel: false,
         rates: Default::default(),
         critic_price: None,
+        prices: Default::default(),
+        contexts: Default::default(),
         parent: None,
     }))
 }

@@ -285,8 +285,14 @@ fn condition(field: &Field<'_>) -> Option<Condition> {
     let of = table
         .require("of", "name the sub-task whose output is looked at, as in of = \"sort\"")
         .and_then(|field| subtask_id(&field));
+    let test = test(field, &table);
+    Some(Condition { of: of?, test: test? })
+}
+
+/// What an output must pass: `is`, `contains`, or `at` and `is` of a table.
+pub(crate) fn test(field: &Field<'_>, table: &Table<'_>) -> Option<Test> {
     let text = |field: Field<'_>| field.text(COMPARED_MAX).map(str::to_owned);
-    let test = match (table.get("at"), table.get("is"), table.get("contains")) {
+    match (table.get("at"), table.get("is"), table.get("contains")) {
         (None, Some(is), None) => text(is).map(Test::Is),
         (None, None, Some(contains)) => text(contains).map(Test::Contains),
         (Some(at), Some(is), None) => in_json(&at, &is),
@@ -301,8 +307,7 @@ fn condition(field: &Field<'_>) -> Option<Condition> {
             );
             None
         }
-    };
-    Some(Condition { of: of?, test: test? })
+    }
 }
 
 fn in_json(at: &Field<'_>, is: &Field<'_>) -> Option<Test> {

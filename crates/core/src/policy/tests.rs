@@ -45,6 +45,7 @@ fn tool(needs: Option<Need>) -> ToolSpec {
         timeout_ms: 1,
         effect: None,
         invocation: Default::default(),
+        undo: None,
         needs,
     }
 }

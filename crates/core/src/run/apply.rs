@@ -2,10 +2,10 @@
 //! live and in recovery alike. It decides nothing and refuses nothing.
 
 use super::state::{
-    Approval, ApprovalState, Batch, BatchCall, CallState, OpenStep, Phase, RollingBack, Run, Summary, Thread,
+    AlertState, Approval, ApprovalState, Batch, BatchCall, CallState, OpenStep, Phase, Run, Summary, Thread,
     ThreadState, Verification, Warned,
 };
-use super::{aside, call, critiquing, judging, planning, prompt, thread};
+use super::{aside, call, critiquing, judging, planning, prompt, routing, thread};
 use crate::budget::{Cost, Limit};
 use crate::event::{
     Ask, CallTrouble, Doubt, Ending, Event, Known, Outcome, Purpose, Refusal, Settlement, StepTrouble,
@@ -29,6 +29,7 @@ impl Run {
             Event::RoundRepeated { back, .. } => self.round_repeated(*back),
             Event::Controlled(said) => self.controlled(said),
             Event::Remedied(tried) => self.remedied(tried),
+            Event::Escalated(what) => self.escalated(what),
             Event::Claimed { epoch, .. } => {
                 self.epoch = *epoch;
                 self.owned = true;
@@ -48,16 +49,17 @@ impl Run {
                 self.evidence = evidence.clone().into();
                 self.phase = Phase::Acting;
             }
-            Event::StepStarted { step, purpose, reserved, notice, last, .. } => {
-                let open = OpenStep { step: *step, reserved: *reserved, last: last.clone() };
-                self.step_started(purpose, open, notice.as_deref());
-            }
+            Event::StepStarted { .. } => self.step_started(event),
             Event::StepFinished { step, stop, usage, micros, text, calls, heard } => {
                 self.settle(*step, Cost { tokens: usage.total(), micros: *micros });
                 self.watch_reply(*step, (text, calls.len(), *stop), heard.as_deref());
                 self.step_finished(*step, *stop, text, calls);
             }
-            Event::StepFailed { step, why, retry_at } => self.step_failed(*step, why.kind, *retry_at),
+            Event::StepFailed { step, why, retry_at, given_up } => {
+                self.step_failed(*step, why.kind, *retry_at, *given_up);
+            }
+            Event::Routed(what) => self.routed(what),
+            Event::Elided(what) => self.elided(what),
             Event::Noticed { subtask, text } => self.noticed(subtask, text),
             Event::CallRefused { action, why, message } => self.call_refused(*action, *why, message),
             Event::CallBlocked { action, why, known } => self.call_blocked(*action, why, known.as_ref()),
@@ -72,7 +74,9 @@ impl Run {
             Event::CallTroubled { .. } => self.call_troubled(event),
             Event::BreakerOpened { tool, until, .. } => self.breaker_opened(tool, *until),
             Event::BreakerClosed { tool } => drop(self.breakers.remove(tool)),
-            Event::CallFinished { action, outcome, output, trace, suspicions, spent, .. } => {
+            Event::CallFinished { action, outcome, output, full, trace, suspicions, spent, .. } => {
+                let known = (*outcome == Outcome::Ok).then(|| full.as_ref().unwrap_or(output));
+                self.deed_done(*action, known);
                 self.settle_aside(*action, |reserved| spent.unwrap_or(reserved));
                 self.watch_result(*action, (*outcome, output), trace.as_deref());
                 self.call_finished(*action, *outcome, output, suspicions);
@@ -88,16 +92,18 @@ impl Run {
             Event::Repaired { round, output, .. } => self.repaired(*round, output),
             Event::LimitNear { limit, of, allowed, .. } => self.warn(limit, of.as_ref(), *allowed),
             Event::Stopping { why } => self.stopping = Some(why.clone()),
-            Event::RollbackStarted { why } => {
-                self.stopping = None;
-                let rollback = RollingBack { why: why.clone(), left: self.images.len() };
-                self.phase = Phase::RollingBack(rollback);
-            }
-            Event::Restored { .. } => {
-                if let Phase::RollingBack(rollback) = &mut self.phase {
-                    rollback.left = rollback.left.saturating_sub(1);
-                }
-            }
+            Event::RollbackStarted { why, .. } => self.rollback_started(why),
+            Event::Restored { action, outcome } => self.file_restored(*action, outcome),
+            Event::CompensationStarted { attempt, .. } => self.compensation_started(*attempt),
+            Event::CompensationTroubled { retry_at, .. } => self.compensation_troubled(*retry_at),
+            Event::Compensated { action, outcome } => self.call_compensated(*action, outcome),
+            Event::AlertRaised { .. } => self.alerted(AlertState::Raised),
+            Event::AlertTold { .. } => self.alerted(AlertState::Told),
+            Event::UndoStarted { by, to, .. } => self.undo_started(by, *to),
+            Event::UndoFinished { .. } => self.undo_finished(),
+            Event::LandingStarted { .. } => self.landing_started(),
+            Event::ChangesFound(changes) => self.landing.changes = Some(changes.clone()),
+            Event::Landed { outcome } => self.landed(outcome),
             Event::Paused { .. } => self.paused = true,
             Event::Resumed { raised, .. } => self.resumed(raised),
             Event::Ended { ending, .. } => self.ended(ending),
@@ -117,7 +123,11 @@ impl Run {
         self.now = self.now.max(at);
     }
 
-    fn step_started(&mut self, purpose: &Purpose, open: OpenStep, notice: Option<&str>) {
+    fn step_started(&mut self, event: &Event) {
+        let Event::StepStarted { step, purpose, reserved, notice, last, sent, .. } = event else { return };
+        let model = sent.as_ref().map(|sent| sent.model.as_str().into());
+        let open = OpenStep { step: *step, reserved: *reserved, last: last.clone(), model };
+        let notice = notice.as_deref();
         self.spend.steps = open.step;
         self.reserved = self.reserved.plus(open.reserved);
         let id = match purpose {
@@ -169,7 +179,12 @@ impl Run {
     fn step_finished(&mut self, step: u32, stop: Stop, text: &Payload, calls: &[Call]) {
         let has_no_tools = thread::of_step(self, step).is_some_and(|(id, _)| thread::has_no_tools(self, id));
         let last = self.open_step(step).is_some_and(|open| open.last.is_some());
+        if let Some(model) = self.asked(step) {
+            self.model_answered(&model);
+        }
+        self.mending.cut_off += u32::from(stop == Stop::Truncated && !has_no_tools);
         let Some(thread) = self.thread_of_step(step) else { return };
+        thread.given_up.clear();
         if last {
             thread.summary = Some(Summary { step, text: text.clone() });
         }
@@ -191,12 +206,26 @@ impl Run {
         };
     }
 
-    fn step_failed(&mut self, step: u32, kind: StepTrouble, retry_at: Option<Millis>) {
+    /// Whom a step that is out was sent to.
+    fn asked(&self, step: u32) -> Option<Box<str>> {
+        let (id, _) = thread::of_step(self, step)?;
+        Some(routing::asked(self, id, self.open_step(step)?).into())
+    }
+
+    fn step_failed(&mut self, step: u32, kind: StepTrouble, retry_at: Option<Millis>, given_up: bool) {
+        let asked = self.asked(step);
+        if let Some(model) = &asked {
+            self.model_failed(model, kind);
+        }
         let reserved = self.open_step(step).map_or(Cost::default(), |open| open.reserved);
         self.settle(step, kind.paid(reserved));
         if let Some(thread) = self.thread_of_step(step) {
             // A process that died says nothing about the model.
             thread.attempts += u32::from(kind != StepTrouble::Lost);
+            if given_up {
+                thread.attempts = 0;
+                thread.given_up.extend(asked);
+            }
             thread.state = match retry_at {
                 Some(until) => ThreadState::BackingOff { until },
                 None => ThreadState::Ready,
@@ -211,6 +240,7 @@ impl Run {
         if *attempt == 1 {
             self.count_call(tool);
             self.unasked |= self.is_unasked(tool, *action);
+            self.deed_begun(event);
             image.iter().for_each(|image| self.images.push((*action, FileImage::clone(image))));
         }
         self.book(Cost { tokens: 0, micros: *micros });
@@ -297,10 +327,14 @@ impl Run {
     fn call_settled(&mut self, action: ActionId, settlement: &Settlement) {
         match settlement {
             Settlement::Happened { output } => {
+                self.deed_done(action, Some(output));
                 self.watch_result(action, (Outcome::Ok, output), None);
                 self.answer(action, Answer::outside(output.clone(), false, None));
             }
-            Settlement::GivenUp { message } => self.answer(action, Answer::ours(message)),
+            Settlement::GivenUp { message } => {
+                self.deed_done(action, None);
+                self.answer(action, Answer::ours(message));
+            }
             Settlement::DidNotHappen => self.update_call(action, |state| match state {
                 CallState::InDoubt { attempt, .. } => Some(CallState::Again { attempt }),
                 CallState::Waiting
@@ -370,6 +404,7 @@ impl Run {
     }
 
     fn call_refused(&mut self, action: ActionId, why: Refusal, message: &str) {
+        self.deed_dropped(action);
         self.watch_refused(action, why, message);
         self.approvals.remove(&Subject::Action(action));
         let answer = match why {
@@ -424,7 +459,7 @@ impl Run {
         self.verify(output.clone());
     }
 
-    fn verify(&mut self, output: Content) {
+    pub(super) fn verify(&mut self, output: Content) {
         self.output = Some(output);
         self.verifications += 1;
         self.phase = Phase::Verifying(Verification {
@@ -442,7 +477,11 @@ impl Run {
             self.owned = false;
             self.forgive();
             // A model that was away gets all its tries again.
-            self.threads.values_mut().for_each(|thread| thread.attempts = 0);
+            self.resting.clear();
+            for thread in self.threads.values_mut() {
+                thread.attempts = 0;
+                thread.given_up.clear();
+            }
         }
     }
 

@@ -20,7 +20,7 @@ const WRAPPING: u64 = 512;
 pub(super) fn reservation(run: &Run, action: ActionId) -> Option<Cost> {
     let (bytes, spec) = call::args_bytes(run, action)?;
     let output_tokens = run.limits.output_tokens.min(ASIDE_TOKENS);
-    spec.asks_model().then(|| limit::reservation(run, bytes.saturating_add(WRAPPING), output_tokens))
+    spec.asks_model().then(|| limit::reservation(run.price, bytes.saturating_add(WRAPPING), output_tokens))
 }
 
 /// What the attempt that is out has set aside.

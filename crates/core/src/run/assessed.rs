@@ -1,12 +1,15 @@
 //! The part of `apply` about how good an output is: checks, judges, what they came to,
 //! and what is kept of it for the next round.
 
-use super::critiquing;
-use super::state::{Best, Critique, Phase, Run, ThreadState};
+use super::state::{Best, Critique, Phase, Run};
+use super::{critiquing, escalating};
 use crate::control::measured;
 use crate::event::{Event, Finding, Judgement, Subject};
-use crate::message::Payload;
-use crate::quality::CheckResult;
+use crate::quality::{Check, CheckResult, DiagnosedBy};
+use crate::task::Repair;
+
+/// Most answers that are kept until another is the same.
+const HELD_MAX: usize = 64;
 
 impl Run {
     /// Something is known about the output.
@@ -40,31 +43,67 @@ impl Run {
         if let Phase::Verifying(verification) = &self.phase {
             self.failures = verification.results.clone();
         }
+        self.note_held();
         self.diagnosis = None;
         let repair = self.spend.repairs + 1;
         self.phase = match finding {
             Finding::Passed | Finding::NothingToCheck => Phase::Committing,
             Finding::SchemaFailed => Phase::Repairing { round: repair },
-            Finding::ChecksFailed | Finding::NotSure => Phase::Critiquing(Critique { round }),
+            Finding::ChecksFailed | Finding::NotSure => match self.task.repair {
+                Repair::Mend => Phase::Critiquing(Critique { round }),
+                Repair::Afresh => Phase::Repairing { round: repair },
+            },
         };
         self.note_best(round);
         self.note_try();
         self.checked = finding == Finding::Passed;
     }
 
+    /// Keeps an output that lacks nothing but another answer that is the same.
+    fn note_held(&mut self) {
+        let waits =
+            |(result, check): (&CheckResult, &Check)| check.how.agree() > 0 && result.outcome.is_bad();
+        let held = &mut self.mending.held;
+        if let Some([only]) = self.output.as_deref()
+            && self.failures.iter().zip(&self.task.checks).any(waits)
+            && held.len() < HELD_MAX
+        {
+            held.push(only.clone());
+        }
+    }
+
     /// Keeps the output if no earlier one was better.
     fn note_best(&mut self, round: u32) {
         let quality = measured(&self.failures, self.task.checks.len()).lowest().unwrap_or_default();
+        // A part is no better than the whole for having less to fail.
+        if !self.recourse.missing.is_empty() {
+            return;
+        }
         let is_best = self.best.as_ref().is_none_or(|best| best.quality <= quality);
         if let Some(output) = self.output.clone().filter(|_| is_best) {
-            self.best = Some(Box::new(Best { round, quality, output }));
+            self.best = Some(Box::new(Best { round, quality, failures: self.failures.clone(), output }));
         }
+    }
+
+    /// Whether the next repair, or the one that is going on, does the work anew. What a
+    /// person asks to be changed is mended.
+    pub(super) fn repairs_afresh(&self) -> bool {
+        let by_person = self.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.by == DiagnosedBy::Person);
+        self.task.repair == Repair::Afresh && !by_person
     }
 
     /// An output that was sent back is asked about anew once it is mended.
     fn leave_review(&mut self) {
+        if escalating::is_unmended(self) {
+            self.approvals.remove(&Subject::Output);
+        }
         if self.phase == Phase::Committing {
             self.approvals.remove(&Subject::Output);
+            if !self.recourse.missing.is_empty() {
+                let asked_for = self.diagnosis.take();
+                self.take_up_best();
+                self.diagnosis = asked_for;
+            }
             self.phase = Phase::Repairing { round: self.spend.repairs + 1 };
         }
     }
@@ -73,14 +112,8 @@ impl Run {
         let Phase::Critiquing(critique) = self.phase else { return };
         self.phase = Phase::Repairing { round: self.spend.repairs + 1 };
         let id = critiquing::thread_id(self, critique.round);
-        let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) else { return };
-        let text = match &thread.state {
-            ThreadState::Answered(text) | ThreadState::Done(text) => text.clone(),
-            ThreadState::Ready
-            | ThreadState::Thinking(_)
-            | ThreadState::BackingOff { .. }
-            | ThreadState::Calling(_) => Payload::inline(""),
-        };
-        thread.state = ThreadState::Done(text);
+        if let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) {
+            thread.close();
+        }
     }
 }

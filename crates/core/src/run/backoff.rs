@@ -10,6 +10,11 @@ const LONGEST_MS: u64 = 30_000;
 /// Whoever asks for more patience than this has failed.
 const RETRY_AFTER_MAX_MS: u64 = 120_000;
 
+/// Whoever asks for so much patience is not waited for.
+pub(super) fn is_too_long(retry_after_ms: Option<u64>) -> bool {
+    retry_after_ms.is_some_and(|wait| wait > RETRY_AFTER_MAX_MS)
+}
+
 /// U(0, min(30 s, 0.5 s · 2ʳ)), and at least what the other side asks for; `None`
 /// when that is more than anybody waits for.
 pub(super) fn wait_ms(draw: Digest, failed: u32, retry_after_ms: Option<u64>) -> Option<u64> {

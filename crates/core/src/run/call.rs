@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, BatchCall, CallState, Run, Thread};
-use super::{aside, attempt, breaker, ending, limit, prompt, thread, watch};
+use super::{aside, attempt, breaker, ending, limit, prompt, thread, undoing, watch};
 use crate::effect::Effect;
 use crate::event::{Ask, Doubt, Event, Outcome, Refusal, Settlement, Subject, Verdict};
 use crate::id::{ActionId, Millis, SubtaskId};
@@ -317,6 +317,7 @@ fn start(
         return Some(());
     }
     let reserved = aside::reservation(&draft.run, action);
+    let undo = undoing::compensator(&draft.run, action);
     let (args, spec) = find(&draft.run, action)?;
     draft.push(Event::CallStarted {
         action,
@@ -329,6 +330,7 @@ fn start(
         image,
         micros,
         reserved,
+        undo,
     });
     Some(())
 }

@@ -5,11 +5,17 @@
 //! of the worst defect, by what strategies did against this cause in other runs, and
 //! never one that failed against the same defect before. Nothing here changes a run.
 
-use super::state::Run;
+use super::state::{Breaker, Run};
 use crate::control::Strategy;
-use crate::defect::{Evidence, RepairTry, RootCause, Source, root_cause};
+use crate::defect::{
+    Breach, Claim, Evidence, RepairTry, Retrieval, RootCause, Source, Standing, ToolTrouble, root_cause,
+};
+use crate::event::Outcome;
+use crate::gate::Gate;
+use crate::id::ToolName;
 use crate::message::Payload;
-use crate::quality::{CheckOutcome, Defect, Level, Severity};
+use crate::quality::{CheckHow, CheckOutcome, Defect, Failure, Severity};
+use crate::verify::{Assertion, Opinion, Proof, Stance, Target};
 use crate::window::Window;
 
 /// Repairs that are remembered for it.
@@ -26,23 +32,80 @@ fn evidence(run: &Run) -> Evidence {
         output: run.output.as_deref().and_then(inline),
         sources: run.evidence.iter().filter_map(source).collect(),
         repairs: run.mending.tries.clone(),
+        tools: in_trouble(run),
+        retrieval: retrieval(run),
+        cut_off: run.mending.cut_off,
         ..Evidence::default()
     };
     for (result, check) in run.failures.iter().zip(&run.task.checks) {
         match &result.outcome {
             CheckOutcome::Passed | CheckOutcome::NotApplicable(_) => {}
             CheckOutcome::CouldNotRun(why) => evidence.could_not_run.push(why.clone()),
-            CheckOutcome::Failed(failures) => {
-                let into = if check.how.level() == Level::Schema {
-                    &mut evidence.misfits
-                } else {
-                    &mut evidence.failures
-                };
-                into.extend(failures.iter().cloned());
-            }
+            CheckOutcome::Failed(failures) => take(&mut evidence, &check.how, failures, &result.log),
         }
     }
     evidence
+}
+
+/// What a failed check says. A judge's words are no test: only what they are about counts.
+fn take(evidence: &mut Evidence, how: &CheckHow, failures: &[Failure], log: &Payload) {
+    let failures = || failures.iter().cloned();
+    match how {
+        CheckHow::Schema(_) => evidence.misfits.extend(failures()),
+        CheckHow::Assert(Assertion { target: Target::File(path), proof: Proof::Exists(true) }) => {
+            evidence.missing.push(path.clone());
+        }
+        CheckHow::Assert(_) | CheckHow::Command { .. } | CheckHow::Tests(_) | CheckHow::EdgeCases(_) => {
+            evidence.failures.extend(failures());
+        }
+        CheckHow::Claims(_) => evidence.claims.extend(claims(log)),
+        CheckHow::Rubric(_) => {
+            let breached = failures().filter(|failure| failure.name == Gate::Safe.word());
+            evidence
+                .breaches
+                .extend(breached.map(|failure| Breach { rule: failure.name, excerpt: failure.message }));
+        }
+        CheckHow::Consistent(_) => {}
+    }
+}
+
+/// Claims that a judge found wanting.
+fn claims(log: &Payload) -> Vec<Claim> {
+    let opinions: Vec<Opinion> =
+        log.as_inline().and_then(|log| serde_json::from_str(log).ok()).unwrap_or_default();
+    let claims = opinions.into_iter().filter_map(|opinion| match opinion {
+        Opinion::Claims(claims) => Some(claims),
+        Opinion::Rubric(_) | Opinion::Cases(_) | Opinion::Sample(_) | Opinion::Unusable(_) => None,
+    });
+    let stands = |claim: crate::verify::Claim| {
+        let standing = match (claim.verdict, claim.source) {
+            (Stance::Contradicted, _) => Standing::Contradicted,
+            (Stance::Entailed, Some(_)) => Standing::Supported,
+            (Stance::Neutral | Stance::Entailed, _) => Standing::Unsupported,
+        };
+        Claim { text: claim.claim, standing }
+    };
+    claims.flatten().map(stands).collect()
+}
+
+/// Tools that did not answer when they were asked last.
+fn in_trouble(run: &Run) -> Vec<ToolTrouble> {
+    let failing = run.breakers.iter().filter(|(_, breaker)| breaker.failures > 0);
+    let trouble = |(tool, breaker): (&ToolName, &Breaker)| ToolTrouble {
+        tool: tool.to_string(),
+        outcome: Outcome::Unavailable,
+        message: format!("no answer {} times in a row", breaker.failures),
+        recovered: false,
+    };
+    failing.map(trouble).collect()
+}
+
+/// What was looked for, where it was: evidence that is empty was not found.
+fn retrieval(run: &Run) -> Option<Retrieval> {
+    let asked = run.evidence.len();
+    let found = run.evidence.iter().filter(|item| !item.content.is_empty()).count();
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    (asked > 0).then(|| Retrieval { asked: count(asked), found: count(found), missing: Vec::new() })
 }
 
 /// The text of an output that is at hand.
@@ -71,6 +134,9 @@ pub(super) fn wrong(run: &Run) -> Vec<String> {
 
 /// How the next repair goes about it.
 pub(super) fn strategy(run: &Run) -> Option<Strategy> {
+    if run.repairs_afresh() {
+        return Some(Strategy::FullRegeneration);
+    }
     let asked = run.mending.next_strategy();
     if run.mending.remedy.is_some() {
         return asked;

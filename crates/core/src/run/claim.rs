@@ -7,7 +7,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{CallState, Thread, ThreadState};
-use super::{aside, attempt, call};
+use super::{aside, attempt, call, undoing};
 use crate::event::{Confinement, Doubt, Event, StepFailure, StepTrouble};
 use crate::id::{ActionId, WorkerId};
 use crate::tool::Repeat;
@@ -25,16 +25,22 @@ pub(super) fn claimed(
         return Err(Refused::StaleEpoch { epoch, ours: draft.run.epoch });
     }
     draft.push(Event::Claimed { epoch, worker: worker.clone(), programs });
+    if draft.run.has_afterwork() {
+        // The calls of a run that has ended are what they are.
+        undoing::claimed(draft);
+        return Ok(());
+    }
     for step in open_steps(draft) {
         let why = StepFailure {
             kind: StepTrouble::Lost,
             message: "the process ended while the model was answering".into(),
         };
-        draft.push(Event::StepFailed { step, why, retry_at: None });
+        draft.push(Event::StepFailed { step, why, retry_at: None, given_up: false });
     }
     for action in running_calls(draft) {
         settle(draft, action);
     }
+    undoing::claimed(draft);
     Ok(())
 }
 

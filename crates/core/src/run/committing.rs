@@ -5,7 +5,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, Phase, Run};
-use super::{call, ending};
+use super::{call, ending, landing};
 use crate::effect::Effect;
 use crate::event::{CONTRACT, Ending, Event, FailReason, StopReason, Subject, Verdict};
 use crate::message::Payload;
@@ -14,6 +14,9 @@ use crate::quality::{Defect, DiagnosedBy, Diagnosis, Severity};
 use crate::task::Review;
 
 pub(super) fn proceed(draft: &mut Draft) -> bool {
+    if landing::proceed(draft) {
+        return true;
+    }
     if !needs_review(&draft.run) {
         return false;
     }
@@ -40,7 +43,7 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 }
 
 pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
-    if let (true, Some(output)) = (is_agreed(run), &run.output) {
+    if let (true, Some(output)) = (is_agreed(run) && landing::is_over(run), &run.output) {
         effects.push(Effect::StoreResult { output: output.clone() });
     }
 }
@@ -52,22 +55,27 @@ pub(super) fn stored(draft: &mut Draft, provenance: Digest, seq: u64) -> Result<
         return Err(Refused::NotExpected);
     }
     let committing = draft.run.phase == Phase::Committing && draft.run.stopping.is_none();
-    let output = draft.run.output.clone().filter(|_| committing && is_agreed(&draft.run));
+    let output = draft
+        .run
+        .output
+        .clone()
+        .filter(|_| committing && is_agreed(&draft.run) && landing::is_over(&draft.run));
     let output = output.ok_or(Refused::NotExpected)?;
-    let ending = Ending::Committed { output, provenance };
+    let missing = draft.run.recourse.missing.clone();
+    let ending = Ending::Committed { output, provenance, missing };
     draft.push(Event::Ended { contract: CONTRACT, ending });
     Ok(())
 }
 
 /// What a person asks for, as a diagnosis.
-fn asked_for(by: &str, feedback: &str) -> Diagnosis {
+pub(super) fn asked_for(by: &str, feedback: &str) -> Diagnosis {
     let defect = Defect { what: feedback.into(), place: None, hint: None, severity: Severity::Major };
     let summary = format!("{by} asks for changes");
     Diagnosis { summary, defects: vec![defect], by: DiagnosedBy::Person, cause: None }
 }
 
 /// The hash an approval of this output is bound to.
-fn binds(output: &[Payload]) -> Digest {
+pub(super) fn binds(output: &[Payload]) -> Digest {
     match output {
         [only] => only.digest(),
         parts => {
@@ -78,6 +86,10 @@ fn binds(output: &[Payload]) -> Digest {
 }
 
 fn needs_review(run: &Run) -> bool {
+    // Whoever asked for the whole has to agree to a part.
+    if !run.recourse.missing.is_empty() {
+        return true;
+    }
     match run.task.review {
         Review::Always => true,
         Review::WhenUnsure => match &run.assurance {
@@ -89,7 +101,7 @@ fn needs_review(run: &Run) -> bool {
     }
 }
 
-fn is_agreed(run: &Run) -> bool {
+pub(super) fn is_agreed(run: &Run) -> bool {
     let approved = run.approvals.get(&Subject::Output).is_some_and(|approval| match &approval.state {
         ApprovalState::Settled(Verdict::Approved { .. }) => {
             // The output may have been repaired since: other bytes need another yes.

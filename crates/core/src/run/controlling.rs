@@ -2,10 +2,10 @@
 //!
 //! What it says is an event before anything follows from it. By default its
 //! intensity is advice to the repair, and only the limits end a run; a task that
-//! obeys it halts for a person where it escalates.
+//! obeys it tries what is beyond repair where it escalates, and then halts for a person.
 
 use super::decide::Draft;
-use super::ending;
+use super::escalating;
 use super::state::Run;
 use crate::budget::{Cost, UNLIMITED, UNLIMITED_COUNT};
 use crate::control::{
@@ -20,6 +20,10 @@ pub(super) fn speak(draft: &mut Draft, finding: Finding, round: u32) {
         Finding::Passed | Finding::NothingToCheck => return,
         Finding::SchemaFailed | Finding::ChecksFailed | Finding::NotSure => {}
     }
+    // A part is taken or left: nobody mends it.
+    if !draft.run.recourse.missing.is_empty() {
+        return;
+    }
     let run = &draft.run;
     let settings = run.task.control.believing(run.mending.learned);
     let judgement = judge(&settings, &run.mending.memory, &reading(run));
@@ -27,7 +31,7 @@ pub(super) fn speak(draft: &mut Draft, finding: Finding, round: u32) {
     match (draft.run.task.control.obedience, judgement.decision) {
         (Obedience::Obey, Decision::Escalate { why, .. }) => {
             let why = HaltReason::RepairStuck { why: why.words().into() };
-            ending::stop(draft, StopReason::Halt(why));
+            escalating::escalate(draft, StopReason::Halt(why));
         }
         // Rounds and means have limits of their own, which end the run in their own words.
         (Obedience::Obey, Decision::Repair { .. } | Decision::Stop { .. }) | (Obedience::Advise, _) => {}
@@ -39,7 +43,7 @@ fn reading(run: &Run) -> Reading {
     Reading {
         quality: measured(&run.failures, run.task.checks.len()),
         accepted: false,
-        rounds_left: run.limits.repairs.saturating_sub(run.spend.repairs),
+        rounds_left: run.limits.repairs.saturating_sub(run.repair_rounds()),
         round_cost: RoundCost { base: base(run, slope), slope },
         left: left(run),
     }
@@ -50,7 +54,7 @@ fn reading(run: &Run) -> Reading {
 fn base(run: &Run, slope: Ppm) -> Cost {
     let (mending, spent) = (run.repair_spend.settled, run.spend.settled);
     if run.mending.units > Ppm::ZERO {
-        unit_price(mending, run.mending.units)
+        unit_price(run.mended_for().settled, run.mending.units)
     } else {
         unit_price(spent.minus(mending), price_of(1, Ppm::ONE, slope))
     }
@@ -70,7 +74,7 @@ fn left(run: &Run) -> Cost {
         let share = u128::from(allowed) * u128::from(percent) / 100;
         whole.min(u64::try_from(share).unwrap_or(UNLIMITED).saturating_sub(mending))
     };
-    let (spent, mending) = (run.spend.settled, run.repair_spend.settled);
+    let (spent, mending) = (run.spend.settled, run.mended_for().settled);
     Cost {
         tokens: of(run.limits.tokens, spent.tokens, mending.tokens),
         micros: of(run.limits.micros, spent.micros, mending.micros),
@@ -87,6 +91,7 @@ impl Run {
     /// A repair begins.
     pub(super) fn repair_started(&mut self, strategy: Option<Strategy>, window: Option<&Window>) {
         self.mending.window = window.cloned();
+        self.mending.cut_off = 0;
         self.spend.repairs += 1;
         let intensity = self.mending.intensity.unwrap_or(Ppm::ONE);
         let units = price_of(1, intensity, self.task.control.slope);

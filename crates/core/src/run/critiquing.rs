@@ -7,13 +7,15 @@
 use serde::Deserialize;
 
 use super::decide::Draft;
-use super::state::{Phase, Run, ThreadState};
-use super::{causing, ending, prompt, remedying, repairing, thread, watch};
+use super::state::{Phase, Run};
+use super::thread::{self, Asked};
+use super::{causing, escalating, prompt, remedying, repairing, watch};
 use crate::event::{CONTRACT, Event};
 use crate::id::SubtaskId;
 use crate::input::Reply;
 use crate::plan::{NODES_MAX, unfenced};
 use crate::quality::{CheckOutcome, CheckResult, Defect, DiagnosedBy, Diagnosis, Failure, Severity};
+use crate::task::Repair;
 
 /// Most defects taken from one answer.
 const DEFECTS_MAX: usize = 32;
@@ -22,27 +24,21 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
     let Phase::Critiquing(critique) = &draft.run.phase else { return false };
     let Some(id) = thread_id(&draft.run, critique.round) else { return false };
     if let Some(why) = repairing::exhausted(&draft.run) {
-        ending::stop(draft, why);
+        escalating::escalate(draft, why);
         return true;
     }
-    match draft.run.threads.get(&id).map(|thread| &thread.state) {
-        None => {
+    match Asked::of(&draft.run, &id) {
+        Asked::NotYet => {
             let opening = prompt::critic(&draft.run, &id);
             draft.push(Event::SubtaskStarted { subtask: id, opening });
             true
         }
-        Some(ThreadState::Answered(_)) => {
+        Asked::Answered => {
             let diagnosis = from_failures(&draft.run.failures);
             diagnosed(draft, diagnosis);
             true
         }
-        Some(
-            ThreadState::Ready
-            | ThreadState::Thinking(_)
-            | ThreadState::BackingOff { .. }
-            | ThreadState::Calling(_)
-            | ThreadState::Done(_),
-        ) => thread::proceed(draft),
+        Asked::Going => thread::proceed(draft),
     }
 }
 
@@ -50,7 +46,11 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 /// like the earlier one, and tries something against it.
 pub(super) fn diagnosed(draft: &mut Draft, diagnosis: Diagnosis) {
     let diagnosis = Diagnosis { cause: causing::of(&draft.run), ..diagnosis };
-    let back = watch::repeats(&draft.run, &diagnosis);
+    let back = match draft.run.task.repair {
+        Repair::Mend => watch::repeats(&draft.run, &diagnosis),
+        // Attempts that know nothing of each other may well fail alike.
+        Repair::Afresh => None,
+    };
     draft.push(Event::Diagnosed { contract: CONTRACT, diagnosis });
     if let Some(back) = back {
         draft.push(Event::RoundRepeated { round: draft.run.verifications, back });

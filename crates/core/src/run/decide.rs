@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use super::state::{Phase, Run};
 use super::{
-    acting, attempt, call, claim, committing, critiquing, decomposing, ending, limit, planning, repairing,
-    retrieving, rolling_back, signal, thread, verifying,
+    acting, attempt, call, claim, committing, critiquing, decomposing, ending, landing, limit, planning,
+    repairing, retrieving, signal, thread, undoing, verifying,
 };
 use crate::budget::Allowance;
 use crate::event::{Ending, Event};
 use crate::id::{ActionId, Millis};
-use crate::input::{Input, What};
+use crate::input::{Input, Signal, What};
 use crate::tool::FileImage;
 
 /// Why an input changes nothing.
@@ -84,7 +84,10 @@ impl Draft {
 /// What the input itself says.
 fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
     match (&draft.run.phase, what) {
-        (Phase::Ended(Ending::Halted { .. }), What::Signal { .. }) => {}
+        (Phase::Ended(Ending::Halted { .. }), What::Signal { .. })
+        | (Phase::Ended(_), What::Signal { signal: Signal::Undo { .. } | Signal::Land, .. }) => {}
+        (Phase::Ended(_), What::Claimed { .. } | What::NotTakenUp { .. }) if draft.run.has_afterwork() => {}
+        (Phase::Ended(_), _) if draft.run.has_afterwork() && draft.run.owned => {}
         (Phase::Ended(_), _) => return Err(Refused::AlreadyEnded),
         (_, What::Claimed { .. } | What::NotTakenUp { .. } | What::Signal { .. }) => {}
         (_, _) if !draft.run.owned => return Err(Refused::NotClaimed),
@@ -111,7 +114,13 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
         }
         What::Weighed { serial, holds } => acting::weighed(draft, *serial, *holds),
         What::Spliced { round, output } => repairing::spliced(draft, *round, output),
-        What::Restored { action, outcome } => rolling_back::restored(draft, *action, outcome),
+        What::Restored { action, outcome } => undoing::restored(draft, *action, outcome),
+        What::Compensated { action, attempt, found } => {
+            undoing::compensated(draft, (*action, *attempt), found)
+        }
+        What::AlertTold(problem) => undoing::alert_told(draft, problem.as_ref()),
+        What::ChangesFound(found) => landing::found(draft, found),
+        What::Landed { back, outcome } => landing::landed(draft, *back, outcome),
         What::ResultStored { provenance, seq } => committing::stored(draft, *provenance, *seq),
         What::Signal { by, signal } => signal::received(draft, by, signal),
     }
@@ -119,8 +128,11 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
 
 /// One thing that follows from the state alone. False when nothing does.
 fn proceed(draft: &mut Draft) -> bool {
-    if draft.run.ending().is_some() || !draft.run.owned {
+    if !draft.run.owned {
         return false;
+    }
+    if draft.run.ending().is_some() {
+        return undoing::proceed(draft);
     }
     if call::expire_approvals(draft) || limit::active_time(draft) || ending::stop_when_quiet(draft) {
         return true;
@@ -137,7 +149,7 @@ fn proceed(draft: &mut Draft) -> bool {
         Phase::Critiquing(_) => critiquing::proceed(draft),
         Phase::Repairing { .. } => repairing::proceed(draft),
         Phase::Committing => committing::proceed(draft),
-        Phase::RollingBack(_) => rolling_back::proceed(draft),
+        Phase::RollingBack(_) => undoing::proceed(draft),
         Phase::Ended(_) => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::state::{ApprovalState, Phase, Run};
-use super::{acting, committing, limit, repairing, retrieving, rolling_back, thread, verifying};
+use super::{acting, committing, landing, limit, repairing, retrieving, thread, undoing, verifying};
 use crate::effect::Effect;
 
 impl Run {
@@ -12,7 +12,12 @@ impl Run {
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
         let mut effects = Vec::new();
-        if self.ending().is_some() || !self.owned {
+        if !self.owned {
+            return effects;
+        }
+        landing::due(self, &mut effects);
+        if self.ending().is_some() {
+            undoing::due(self, &mut effects);
             return effects;
         }
         if !matches!(self.phase, Phase::RollingBack(_)) {
@@ -34,7 +39,7 @@ impl Run {
             Phase::Acting => acting::due(self, effects),
             Phase::Verifying(verification) => verifying::due(self, verification, effects),
             Phase::Committing => committing::due(self, effects),
-            Phase::RollingBack(rollback) => rolling_back::due(self, rollback, effects),
+            Phase::RollingBack(_) => undoing::due(self, effects),
             Phase::Planning | Phase::Decomposing | Phase::Critiquing(_) | Phase::Ended(_) => {}
             Phase::Repairing { round } => {
                 retrieving::due_again(self, effects);

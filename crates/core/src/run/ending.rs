@@ -1,8 +1,8 @@
 //! How a run stops: nothing new is started, what is in flight comes home, then
-//! it halts, or undoes its writes and fails. A cancelled run waits for nobody.
+//! it halts, or undoes what it did and fails. A cancelled run waits for nobody.
 
 use super::decide::Draft;
-use super::{aside, call, claim, report};
+use super::{aside, call, claim, report, undoing};
 use crate::event::{
     CONTRACT, Doubt, Ending, Event, HaltReason, Outcome, StepFailure, StepTrouble, StopReason,
 };
@@ -21,7 +21,7 @@ pub(super) fn stop(draft: &mut Draft, why: StopReason) {
 /// Ends a stopping run once nothing of it is out in the world.
 pub(super) fn stop_when_quiet(draft: &mut Draft) -> bool {
     let Some(why) = draft.run.stopping.clone() else { return false };
-    if draft.run.threads.values().any(super::state::Thread::in_flight) {
+    if draft.run.threads.values().any(super::state::Thread::in_flight) || draft.run.landing.wanted {
         return false;
     }
     match why {
@@ -30,15 +30,9 @@ pub(super) fn stop_when_quiet(draft: &mut Draft) -> bool {
         StopReason::Fail(_) if call::any_in_doubt(&draft.run) => return false,
         StopReason::Fail(why) => {
             call::refuse_unstarted(draft);
-            let undo = match draft.run.task.on_failure {
-                OnFailure::Rollback => !draft.run.images.is_empty(),
-                OnFailure::Keep => false,
-            };
-            if undo {
-                draft.push(Event::RollbackStarted { why });
-            } else {
-                let ending = Ending::Failed { why, partial: draft.run.delivered() };
-                draft.push(Event::Ended { contract: CONTRACT, ending });
+            match draft.run.task.on_failure {
+                OnFailure::Rollback => undoing::give_up(draft, why),
+                OnFailure::Keep => undoing::fail(draft, why),
             }
         }
     }
@@ -48,6 +42,7 @@ pub(super) fn stop_when_quiet(draft: &mut Draft) -> bool {
 fn halt(draft: &mut Draft, why: HaltReason) {
     let report = match &why {
         HaltReason::LimitReached(why) => Some(Box::new(report::of(&draft.run, why))),
+        HaltReason::ContextFull(full) => full.exhausted().map(|why| Box::new(report::of(&draft.run, &why))),
         HaltReason::Cancelled { .. }
         | HaltReason::Looping(_)
         | HaltReason::ModelUnavailable { .. }
@@ -61,7 +56,7 @@ fn halt(draft: &mut Draft, why: HaltReason) {
 pub(super) fn cancel(draft: &mut Draft, by: &str) {
     for step in claim::open_steps(draft) {
         let why = StepFailure { kind: StepTrouble::Lost, message: "the run was cancelled".into() };
-        draft.push(Event::StepFailed { step, why, retry_at: None });
+        draft.push(Event::StepFailed { step, why, retry_at: None, given_up: false });
     }
     for action in claim::running_calls(draft) {
         cancel_call(draft, action);

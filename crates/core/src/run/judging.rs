@@ -7,8 +7,9 @@
 
 use super::critiquing::free_id;
 use super::decide::Draft;
-use super::state::{Phase, Run, ThreadState, Verification};
-use super::{prompt, thread};
+use super::prompt;
+use super::state::{Phase, Run, Verification};
+use super::thread::{self, Asked};
 use crate::event::{Event, Judgement};
 use crate::id::SubtaskId;
 use crate::input::Reply;
@@ -57,23 +58,17 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
         return conclude(draft);
     }
     let Some(id) = thread_id(&draft.run, judgement) else { return false };
-    match draft.run.threads.get(&id).map(|thread| &thread.state) {
-        None => {
+    match Asked::of(&draft.run, &id) {
+        Asked::NotYet => {
             let opening = prompt::judge(&draft.run, &id, how);
             draft.push(Event::SubtaskStarted { subtask: id, opening });
             true
         }
-        Some(ThreadState::Answered(_)) => {
+        Asked::Answered => {
             give_up(draft, "its answer is not what was asked for, twice");
             true
         }
-        Some(
-            ThreadState::Ready
-            | ThreadState::Thinking(_)
-            | ThreadState::BackingOff { .. }
-            | ThreadState::Calling(_)
-            | ThreadState::Done(_),
-        ) => thread::proceed(draft),
+        Asked::Going => thread::proceed(draft),
     }
 }
 
@@ -132,14 +127,7 @@ impl Run {
     pub(super) fn judged(&mut self, judgement: Judgement, opinion: &Opinion) {
         let id = thread_id(self, judgement);
         if let Some(thread) = id.and_then(|id| self.threads.get_mut(&id)) {
-            let text = match &thread.state {
-                ThreadState::Answered(text) | ThreadState::Done(text) => text.clone(),
-                ThreadState::Ready
-                | ThreadState::Thinking(_)
-                | ThreadState::BackingOff { .. }
-                | ThreadState::Calling(_) => Payload::inline(""),
-            };
-            thread.state = ThreadState::Done(text);
+            thread.close();
         }
         if let Phase::Verifying(verification) = &mut self.phase {
             verification.opinions.push(opinion.clone());

@@ -5,9 +5,9 @@
 //! kind, so the smaller one always decides.
 
 use super::decide::Draft;
+use super::ending;
 use super::state::{Phase, Run};
-use super::{ending, thread};
-use crate::budget::{Allowance, Cost, Gauge, Limit, Share, UNLIMITED};
+use crate::budget::{Allowance, Cost, Gauge, Limit, Price, Share, UNLIMITED};
 use crate::event::{Event, Exhausted, HaltReason, StopReason};
 use crate::id::{Millis, RunId, ToolName};
 
@@ -89,10 +89,14 @@ impl Row {
     }
 }
 
-/// What a model call on a conversation of so many bytes must set aside.
-pub(super) fn reservation(run: &Run, bytes: u64, output_tokens: u64) -> Cost {
-    let input = bytes / BYTES_A_TOKEN + TOKENS_A_REQUEST;
-    let price = if thread::asks_a_critic(run) { run.critic_price } else { run.price };
+/// Tokens of a request with so many bytes of text, as they are estimated.
+pub(super) fn tokens(bytes: u64) -> u64 {
+    bytes / BYTES_A_TOKEN + TOKENS_A_REQUEST
+}
+
+/// What a call of a model of this price, on a conversation of so many bytes, must set aside.
+pub(super) fn reservation(price: Price, bytes: u64, output_tokens: u64) -> Cost {
+    let input = tokens(bytes);
     Cost { tokens: input.saturating_add(output_tokens), micros: price.at_most(input, output_tokens) }
 }
 
@@ -122,7 +126,7 @@ fn step_rows(run: &Run, allowance: Option<&Allowance>, need: Need) -> Vec<Row> {
         Row::own(Limit::Money, (settled.micros, held.micros, need.cost.micros), limits.micros),
     ];
     if run.is_mending() {
-        let used = run.repair_spend.settled;
+        let used = run.mended_for().settled;
         let allowed = limits.allowed(&Limit::RepairShare);
         let tokens = percents([used.tokens, held.tokens, need.cost.tokens], limits.tokens);
         let money = percents([used.micros, held.micros, need.cost.micros], limits.micros);
@@ -144,6 +148,7 @@ fn step_part(limit: &Limit, need: Need) -> Option<u64> {
         | Limit::Repairs
         | Limit::RepairShare
         | Limit::RepairTime
+        | Limit::Context
         | Limit::Depth
         | Limit::AgentsAlive
         | Limit::Agents
@@ -203,7 +208,7 @@ fn money_rows(run: &Run, micros: u64) -> Vec<Row> {
     let (settled, held, limits) = (run.spend.settled.micros, run.reserved.micros, &run.limits);
     let mut rows = vec![Row::own(Limit::Money, (settled, held, micros), limits.micros)];
     if run.is_mending() {
-        let amounts = percents([run.repair_spend.settled.micros, held, micros], limits.micros);
+        let amounts = percents([run.mended_for().settled.micros, held, micros], limits.micros);
         rows.push(Row::own(Limit::RepairShare, amounts, limits.allowed(&Limit::RepairShare)));
     }
     rows
@@ -217,7 +222,7 @@ pub(super) fn active_time(draft: &mut Draft) -> bool {
     let run = &draft.run;
     let since = since(run, draft.now);
     let whole = (Limit::ActiveTime, run.spend.active_ms.saturating_add(since));
-    let mending = (Limit::RepairTime, run.repair_spend.active_ms.saturating_add(since));
+    let mending = (Limit::RepairTime, run.mended_for().active_ms.saturating_add(since));
     let rows = [Some(whole), run.is_mending().then_some(mending)];
     let over = rows.into_iter().flatten().find_map(|(limit, wanted)| {
         let allowed = run.limits.allowed(&limit);
@@ -232,7 +237,7 @@ pub(super) fn active_time(draft: &mut Draft) -> bool {
 pub(super) fn time_is_up(run: &Run) -> Option<Millis> {
     let left = |allowed: u64, used: u64| (allowed != UNLIMITED).then_some(allowed.saturating_sub(used));
     let whole = left(run.limits.active_ms, run.spend.active_ms);
-    let mending = left(run.limits.repair_ms, run.repair_spend.active_ms).filter(|_| run.is_mending());
+    let mending = left(run.limits.repair_ms, run.mended_for().active_ms).filter(|_| run.is_mending());
     whole.into_iter().chain(mending).min().map(|left| run.now.plus(left))
 }
 
@@ -250,17 +255,17 @@ fn since(run: &Run, now: Millis) -> u64 {
 pub(super) fn gauges(run: &Run, now: Millis) -> Vec<Gauge> {
     let held = run.spend.settled.plus(run.reserved);
     let mending = if run.is_mending() { run.reserved } else { Cost::default() };
-    let repairs = run.repair_spend.settled.plus(mending);
+    let repairs = run.mended_for().settled.plus(mending);
     let share = percent(repairs.tokens, run.limits.tokens).max(percent(repairs.micros, run.limits.micros));
     let since = since(run, now);
-    let repair_ms = run.repair_spend.active_ms.saturating_add(if run.is_mending() { since } else { 0 });
+    let repair_ms = run.mended_for().active_ms.saturating_add(if run.is_mending() { since } else { 0 });
     let rows = [
         (Limit::Steps, u64::from(run.spend.steps)),
         (Limit::ToolCalls, u64::from(run.spend.tool_calls)),
         (Limit::Tokens, held.tokens),
         (Limit::Money, held.micros),
         (Limit::ActiveTime, run.spend.active_ms.saturating_add(since)),
-        (Limit::Repairs, u64::from(run.spend.repairs)),
+        (Limit::Repairs, u64::from(run.repair_rounds())),
         (Limit::RepairShare, share),
         (Limit::RepairTime, repair_ms),
     ];

@@ -24,14 +24,17 @@ mod call;
 mod causing;
 mod claim;
 mod committing;
+mod context;
 mod controlling;
 mod critiquing;
 mod decide;
 mod decomposing;
 mod due;
 mod ending;
+mod escalating;
 mod falling_back;
 mod judging;
+mod landing;
 mod limit;
 mod planned;
 mod planning;
@@ -40,20 +43,23 @@ mod remedying;
 mod repairing;
 mod report;
 mod retrieving;
-mod rolling_back;
+mod routing;
 mod signal;
 mod state;
 mod step;
 mod thread;
+mod undoing;
 mod verifying;
 mod watch;
 
 #[cfg(test)]
 mod tests;
 
+pub use context::CONTEXT_DEFAULT;
 pub use decide::{Refused, decide};
 pub use prompt::diagnosis_schema;
 pub use state::{
-    Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, Mending, OpenStep, Phase,
-    RepairSpend, RollingBack, Run, STATE, Summary, Thread, ThreadState, Verification, Wait, Warned,
+    AlertState, Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, Deed, Deeds,
+    LANDING, Landing, Mending, OpenStep, PersonsUndo, Phase, Recourses, RepairBase, RepairSpend, Reversal,
+    RollingBack, Run, STATE, Summary, Thread, ThreadState, UndoAttempt, Undoing, Verification, Wait, Warned,
 };

@@ -13,7 +13,8 @@ use crate::plan::{Plan, Progress};
 impl Run {
     /// The work on the plan, or the plan itself, moved.
     pub(super) fn plan_moved(&mut self, event: &Event) {
-        if let Event::Planned { plan, .. } = event {
+        if let Event::Planned { plan, pruned, .. } = event {
+            self.pruned = !pruned.is_empty();
             self.plan_made(plan, Progress::begin(plan));
             self.phase = Phase::Decomposing;
         } else if let Event::Replanned { instead_of, plan, .. } = event {

@@ -7,8 +7,9 @@
 //! mends just that. Both the asking and the planning anew are bounded.
 
 use super::decide::Draft;
-use super::state::{Phase, Run, ThreadState};
-use super::{critiquing, ending, prompt, thread};
+use super::state::{Phase, Run};
+use super::thread::{self, Asked};
+use super::{critiquing, ending, escalating, prompt};
 use crate::event::{CONTRACT, Event, FailReason, StopReason};
 use crate::id::SubtaskId;
 use crate::input::Reply;
@@ -31,6 +32,7 @@ const PROBLEMS_TOLD: usize = 16;
 
 pub(super) fn proceed(draft: &mut Draft) -> bool {
     match draft.run.task.planning.by {
+        Planner::Task if draft.run.recourse.redecomposed => ask(draft),
         Planner::Model => ask(draft),
         Planner::Task => given(draft),
     }
@@ -112,23 +114,17 @@ pub(super) fn plan_anew(draft: &mut Draft) -> bool {
 
 fn ask(draft: &mut Draft) -> bool {
     let Some(id) = thread_id(&draft.run) else { return false };
-    match draft.run.threads.get(&id).map(|thread| &thread.state) {
-        None => {
+    match Asked::of(&draft.run, &id) {
+        Asked::NotYet => {
             let opening = prompt::planner(&draft.run, &id);
             draft.push(Event::SubtaskStarted { subtask: id, opening });
             true
         }
-        Some(ThreadState::Answered(_)) => {
+        Asked::Answered => {
             no_plan(draft, "its answer was no plan");
             true
         }
-        Some(
-            ThreadState::Ready
-            | ThreadState::Thinking(_)
-            | ThreadState::BackingOff { .. }
-            | ThreadState::Calling(_)
-            | ThreadState::Done(_),
-        ) => draft.run.phase == Phase::Planning && thread::proceed(draft),
+        Asked::Going => draft.run.phase == Phase::Planning && thread::proceed(draft),
     }
 }
 
@@ -181,5 +177,10 @@ fn take(draft: &mut Draft, said: &str) -> Result<(), Vec<String>> {
 
 fn no_plan(draft: &mut Draft, message: &str) {
     let message = message.chars().take(thread::QUOTE_MAX).collect();
-    ending::stop(draft, StopReason::Fail(FailReason::NoPlan { message }));
+    let why = StopReason::Fail(FailReason::NoPlan { message });
+    if draft.run.phase == Phase::Planning && draft.run.recourse.redecomposed {
+        escalating::escalate(draft, why);
+    } else {
+        ending::stop(draft, why);
+    }
 }

@@ -4,6 +4,7 @@
 //! later build that words them otherwise changes no run that exists.
 
 mod judge;
+pub(super) mod left_out;
 mod plan;
 
 use serde_json::{Value, json};
@@ -39,6 +40,8 @@ pub(super) const NOT_A_DIAGNOSIS: &str = "That is not the JSON object that was a
 const AGENT: &str = "You are an agent that works on one task in a workspace of files. Use the tools you are \
     given; paths are relative to the workspace. When the task is \
     done, reply with the result and no tool call. What you deliver is checked before it is accepted.";
+const WRITER: &str = "You work on one task. Reply with the result and nothing else. What you deliver is checked \
+    before it is accepted.";
 const CRITIC: &str = "You are a critic. Somebody else did a piece of work; checks of it failed. Find out what \
     is wrong and how to mend it. You see the task, the output and the failures, and cannot use tools. Answer \
     with one JSON object and nothing else: a summary and a list of defects, the most severe first.";
@@ -136,6 +139,12 @@ pub(super) fn last_call(run: &Run, allowance: Option<&Allowance>, thread: &Threa
     (!words.is_empty()).then(|| words.join("\n\n"))
 }
 
+/// Bytes of the longest that may be said before the next step of a conversation.
+pub(super) fn longest_notice(run: &Run, allowance: Option<&Allowance>, thread: &Thread) -> u64 {
+    let budget = budget(run, allowance, thread).unwrap_or_default();
+    [GO_ON, LAST_CALL, &budget].iter().map(|words| words.len() as u64).sum()
+}
+
 /// What a model is told that believes it had its last call, and has not.
 pub(super) fn go_on(budget: Option<String>) -> Option<String> {
     Some(budget.map_or_else(|| GO_ON.into(), |budget| format!("{GO_ON}\n\n{budget}")))
@@ -213,7 +222,8 @@ fn manner(strategy: Strategy) -> &'static str {
 }
 
 fn system(run: &Run) -> Message {
-    let mut body = vec![text(AGENT), text(BLANK), text(EXPLANATION)];
+    let role = if run.tools.is_empty() { WRITER } else { AGENT };
+    let mut body = vec![text(role), text(BLANK), text(EXPLANATION)];
     if let Some(instructions) = &run.task.instructions {
         body.push(text(&format!("\n\n{instructions}")));
     }
@@ -244,7 +254,7 @@ impl<'r> Briefing<'r> {
 
     fn evidence(&mut self) {
         for item in self.run.evidence.iter() {
-            self.words(&format!("\n\nFile {} (sha256 {}):\n", item.path, item.sha256));
+            self.words(&format!("\n\nFile {}:\n", item.path));
             self.material(&format!("file {}", item.path), item.content.clone());
         }
     }

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::decide::Draft;
-use super::ending;
+use super::escalating;
 use super::state::Run;
 use crate::control::Strategy;
 use crate::event::{Event, Evidence, HaltReason, Remedied, Remedy, StopReason};
@@ -32,7 +32,7 @@ pub(super) fn remedy(draft: &mut Draft, back: u32) {
         Remedy::SwitchStrategy { .. } | Remedy::Perturb { .. } | Remedy::FreshEvidence => {}
         Remedy::Person => {
             let why = format!("round {round} is still like round {before}, after every other remedy");
-            ending::stop(draft, StopReason::Halt(HaltReason::RepairStuck { why }));
+            escalating::escalate(draft, StopReason::Halt(HaltReason::RepairStuck { why }));
         }
     }
 }

@@ -1,21 +1,25 @@
 //! Repairing: a fresh conversation mends the output, given what is wrong.
 //!
 //! A minimal edit of a place in the output itself shows and replaces only a window
-//! around it. Contract out: [`Event::Repaired`]. Rounds are bounded; after the last one the
-//! run fails with its report.
+//! around it. Contract out: [`Event::Repaired`]. Rounds are bounded; after the last one
+//! something else is tried, or the run fails with its report.
 
 use super::acting;
 use super::decide::{Draft, Refused};
 use super::state::{Phase, Run, ThreadState};
-use super::{causing, critiquing, ending, prompt, thread};
+use super::{causing, critiquing, escalating, prompt, thread};
 use crate::effect::Effect;
 use crate::event::{CONTRACT, Event, FailReason, StopReason};
 use crate::id::SubtaskId;
 use crate::message::Payload;
+use crate::plan::{Node, Subtask};
 use crate::window::Window;
 
 pub(super) fn proceed(draft: &mut Draft) -> bool {
     let Phase::Repairing { round } = draft.run.phase else { return false };
+    if let Some(moved) = escalating::answered(draft) {
+        return moved;
+    }
     let Some(id) = critiquing::free_id(&draft.run, &format!("repair-{round}")) else { return false };
     if draft.run.mending.rereading {
         return false;
@@ -36,23 +40,42 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 
 fn start(draft: &mut Draft, round: u32, id: SubtaskId) -> bool {
     if let Some(why) = exhausted(&draft.run) {
-        ending::stop(draft, why);
+        escalating::escalate(draft, why);
         return true;
     }
     if draft.run.diagnosis.is_none() {
-        // A schema failure skips the critic: the failure says what is wrong.
+        // No critic was asked: the failures say what is wrong.
         let diagnosis = critiquing::from_failures(&draft.run.failures);
         critiquing::diagnosed(draft, diagnosis);
-        if draft.run.stopping.is_some() || draft.run.mending.rereading {
+        let Phase::Repairing { round: ours } = draft.run.phase else { return true };
+        let is_over = draft.run.stopping.is_some() || draft.run.mending.rereading;
+        if is_over || ours != round || escalating::is_unmended(&draft.run) {
             return true;
         }
+    }
+    if escalating::outgrows(draft) {
+        return true;
     }
     let strategy = causing::strategy(&draft.run);
     let window = causing::window(&draft.run, strategy);
     draft.push(Event::RepairStarted { round, strategy, window });
-    let opening = prompt::repair(&draft.run, &id);
+    let opening = match afresh(&draft.run) {
+        Some(subtask) => prompt::subtask(&draft.run, subtask),
+        None => prompt::repair(&draft.run, &id),
+    };
     draft.push(Event::SubtaskStarted { subtask: id, opening });
     true
+}
+
+/// The work that is done anew, where that is what a repair does, one sub-task makes the
+/// whole output, and nobody has said what to change about it.
+fn afresh(run: &Run) -> Option<&Subtask> {
+    let plan = run.plan.as_ref().filter(|_| run.repairs_afresh())?;
+    let [last] = plan.last()[..] else { return None };
+    match plan.node(last)? {
+        Node::Subtask(subtask) => Some(subtask),
+        Node::Choice(_) => None,
+    }
 }
 
 /// A part that was mended and is not in its place yet.
@@ -101,6 +124,7 @@ pub(super) fn spliced(
 
 /// The reason to stop, when no round is left.
 pub(super) fn exhausted(run: &Run) -> Option<StopReason> {
+    let is_over = run.repair_rounds() >= run.limits.repairs || !run.recourse.missing.is_empty();
     let rounds = run.spend.repairs;
-    (rounds >= run.limits.repairs).then_some(StopReason::Fail(FailReason::RepairsExhausted { rounds }))
+    is_over.then_some(StopReason::Fail(FailReason::RepairsExhausted { rounds }))
 }

@@ -44,6 +44,7 @@ fn enough(why: &Exhausted) -> u64 {
         | Limit::Repairs
         | Limit::RepairShare
         | Limit::RepairTime
+        | Limit::Context
         | Limit::Depth
         | Limit::AgentsAlive
         | Limit::Agents

@@ -2,7 +2,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, CallState};
-use super::{call, ending};
+use super::{call, ending, escalating, landing, undoing};
 use crate::event::{Event, Settlement, Subject, Verdict};
 use crate::id::ActionId;
 use crate::input::Signal;
@@ -11,6 +11,9 @@ use crate::provenance::Digest;
 pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(), Refused> {
     let halted = draft.run.ending().is_some();
     let refusal = match signal {
+        Signal::Undo { to } => undoing::wanted(draft, by, *to),
+        Signal::Land => landing::wanted(draft, by),
+        Signal::Resume { .. } if draft.run.deeds.undo.is_some() => Some("what the run did was undone"),
         Signal::Resume { raise } => {
             if halted || draft.run.paused || !raise.is_empty() {
                 draft.push(Event::Resumed { by: by.into(), raised: raise.clone() });
@@ -43,6 +46,9 @@ pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(
             draft.push(Event::Paused { by: by.into() });
             None
         }
+        Signal::Cancel if draft.run.landing.wanted => {
+            Some("its changes are being applied: what is half done would be worse")
+        }
         Signal::Cancel => {
             ending::cancel(draft, by);
             None
@@ -61,6 +67,12 @@ fn verdict(draft: &mut Draft, subject: Subject, binds: Digest, verdict: Verdict)
         Some(approval) if approval.state != ApprovalState::Open => return Some("this was answered before"),
         Some(approval) if approval.binds != binds => return Some("the answer is about other bytes"),
         Some(approval) if approval.expires_at <= draft.now => return Some("the answer comes too late"),
+        Some(_) if subject == Subject::Output && escalating::is_unmended(&draft.run) => match verdict {
+            Verdict::Approved { .. } => {
+                return Some("its checks fail, so nobody can agree to it: send it back, or deny it");
+            }
+            Verdict::Denied { .. } | Verdict::SentBack { .. } | Verdict::Expired => {}
+        },
         Some(_) => {}
     }
     call::answer(draft, subject, verdict);

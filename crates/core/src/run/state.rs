@@ -1,7 +1,10 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
 mod conversation;
+mod deeds;
+mod landing;
 mod mending;
+mod recourse;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,10 +30,13 @@ use crate::tool::{FileImage, ToolSpec};
 use crate::verify::Opinion;
 
 pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
+pub use deeds::{AlertState, Deed, Deeds, PersonsUndo, Reversal, UndoAttempt, Undoing};
+pub use landing::{LANDING, Landing};
 pub use mending::Mending;
+pub use recourse::{Recourses, RepairBase};
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
-pub const STATE: u32 = 5;
+pub const STATE: u32 = 6;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,10 +51,22 @@ pub struct Run {
     pub tools: Arc<[ToolSpec]>,
     /// Hash of the tools, part of every request's hash.
     pub tools_sha256: Digest,
+    /// Their length, part of every request that offers them.
+    #[serde(default)]
+    pub tools_bytes: u64,
     /// What the model costs.
     pub price: Price,
     /// What the model costs that judges and diagnoses.
     pub critic_price: Price,
+    /// What the models cost that it may be moved to.
+    pub prices: BTreeMap<String, Price>,
+    /// Tokens that models take, as far as they say so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub contexts: BTreeMap<String, u64>,
+    /// Its place on the ladder of models; 0: the task's own.
+    pub rung: u32,
+    /// Models in trouble lately, in runs that have several.
+    pub resting: BTreeMap<String, Breaker>,
     /// Chance for this run.
     pub seed: Box<str>,
     /// Bounds, with what was raised.
@@ -109,6 +127,8 @@ pub struct Run {
     pub assurance: Option<Box<Assurance>>,
     /// The best output so far, where it is not the last one.
     pub best: Option<Box<Best>>,
+    /// Optional parts of the plan were left out to fit the budget.
+    pub pruned: bool,
     /// A call was made that cannot be undone, and neither a person nor the task agreed.
     pub unasked: bool,
     /// Questions to people, and their answers.
@@ -118,12 +138,19 @@ pub struct Run {
     pub denied: BTreeSet<Digest>,
     /// Files calls were allowed to change, in order, for undo.
     pub images: AppendList<(ActionId, FileImage)>,
+    /// What it did to the world, and how far that is undone.
+    pub deeds: Deeds,
+    /// Where bringing its changes home stands.
+    #[serde(default, skip_serializing_if = "Landing::is_untouched")]
+    pub landing: Landing,
     /// What the output is like, for comparing rounds.
     pub sketch: Option<Sketch>,
     /// Rounds of verification and diagnosis so far.
     pub rounds: Arc<Rounds>,
     /// What is remembered from one repair to the next.
     pub mending: Mending,
+    /// What was tried beyond repair.
+    pub recourse: Recourses,
     /// Where a halted run goes on.
     pub halted_in: Option<Box<Phase>>,
     /// Why the last worker could not go on with it, if it could not.
@@ -140,7 +167,7 @@ pub struct RepairSpend {
     pub active_ms: u64,
 }
 
-/// What is remembered of a tool whose last attempts failed.
+/// What is remembered of a tool, or a model, whose last attempts failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breaker {
     /// Failures in a row.
@@ -232,6 +259,8 @@ pub struct Best {
     pub round: u32,
     /// What it found, from 0 to 1.
     pub quality: Ppm,
+    /// What it found, check by check.
+    pub failures: Vec<CheckResult>,
     /// The output.
     pub output: Content,
 }
@@ -248,8 +277,8 @@ pub struct Critique {
 pub struct RollingBack {
     /// Why.
     pub why: FailReason,
-    /// How many images are still to be restored, counted from the first.
-    pub left: usize,
+    /// How far it is.
+    pub undoing: Undoing,
 }
 
 /// A question to a person.
@@ -323,8 +352,13 @@ impl Run {
             task: Arc::new(submission.task.clone()),
             tools: submission.tools.clone().into(),
             tools_sha256: Digest::of(&tools_json),
+            tools_bytes: tools_json.len() as u64,
             price: submission.price,
             critic_price: submission.critic_price.unwrap_or(submission.price),
+            prices: submission.prices.clone(),
+            contexts: submission.contexts.clone(),
+            rung: 0,
+            resting: BTreeMap::new(),
             seed: submission.seed.as_str().into(),
             spend: Spend::default(),
             reserved: Cost::default(),
@@ -354,13 +388,17 @@ impl Run {
             checked: false,
             assurance: None,
             best: None,
+            pruned: false,
             unasked: false,
             approvals: BTreeMap::new(),
             denied: BTreeSet::new(),
             images: AppendList::default(),
+            deeds: Deeds::default(),
+            landing: Landing::default(),
             sketch: None,
             rounds: Arc::default(),
             mending: Mending::learned(submission),
+            recourse: Recourses::default(),
             halted_in: None,
             unable: None,
         })
@@ -484,7 +522,7 @@ impl Run {
         if !self.owned {
             return false;
         }
-        if self.threads.values().any(Thread::in_flight) {
+        if self.threads.values().any(Thread::in_flight) || self.landing.wanted && self.ending().is_none() {
             return true;
         }
         if self.paused || self.stopping.is_some() {

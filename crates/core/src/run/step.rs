@@ -9,7 +9,7 @@
 use super::limit::{self, Fit, Need};
 use super::prompt;
 use super::state::{Phase, Run, Thread};
-use crate::budget::{Allowance, Cost};
+use crate::budget::{Allowance, Cost, Price};
 use crate::event::Exhausted;
 use crate::message::{Message, Payload};
 use crate::provenance::Digest;
@@ -39,25 +39,36 @@ pub(super) struct Asking {
     pub(super) talk: Digest,
 }
 
-/// What happens next, under these limits.
-pub(super) fn next(run: &Run, allowance: Option<&Allowance>, thread: &Thread) -> Next {
+/// On what terms a model is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    /// What it costs.
+    pub(super) price: Price,
+    /// Most tokens of an answer.
+    pub(super) answer: u64,
+}
+
+/// What happens next, under these limits, with a model on these terms.
+pub(super) fn next(run: &Run, allowance: Option<&Allowance>, thread: &Thread, terms: Terms) -> Next {
     let told = prompt::budget(run, allowance, thread);
-    let working = asking(run, thread, told.clone(), None);
+    let asking =
+        |notice, most: u64| asking(thread, Terms { answer: terms.answer.min(most), ..terms }, notice);
+    let working = asking(told.clone(), u64::MAX);
     if !matches!(run.phase, Phase::Critiquing(_)) && thread.in_tool_loop() {
         let closing = prompt::last_call(run, allowance, thread);
-        let summary = asking(run, thread, closing, Some(SUMMARY_TOKENS));
+        let summary = asking(closing, SUMMARY_TOKENS);
         let both = Need { steps: 2, cost: working.reserved.plus(summary.reserved) };
         if let Some(why) = limit::too_small(run, allowance, both) {
             return weigh(run, allowance, Asking { last: Some(why), ..summary });
         }
     }
     let going_on = if thread.closing { prompt::go_on(told) } else { told };
-    weigh(run, allowance, asking(run, thread, going_on, None))
+    weigh(run, allowance, asking(going_on, u64::MAX))
 }
 
 /// What it would set aside is held by calls of the same run.
-pub(super) fn waits_for_itself(run: &Run, thread: &Thread) -> bool {
-    matches!(next(run, None, thread), Next::Wait(_))
+pub(super) fn waits_for_itself(run: &Run, thread: &Thread, terms: Terms) -> bool {
+    matches!(next(run, None, thread, terms), Next::Wait(_))
 }
 
 fn weigh(run: &Run, allowance: Option<&Allowance>, asking: Asking) -> Next {
@@ -68,18 +79,17 @@ fn weigh(run: &Run, allowance: Option<&Allowance>, asking: Asking) -> Next {
     }
 }
 
-fn asking(run: &Run, thread: &Thread, notice: Option<String>, most: Option<u64>) -> Asking {
+fn asking(thread: &Thread, terms: Terms, notice: Option<String>) -> Asking {
     let (talk, bytes) = match &notice {
         None => (thread.talk, thread.bytes),
         Some(text) => thread.with(&Message::User(vec![Payload::inline(text)])),
     };
-    let output_tokens = most.map_or(run.limits.output_tokens, |most| most.min(run.limits.output_tokens));
-    let reserved = limit::reservation(run, bytes, output_tokens);
+    let reserved = limit::reservation(terms.price, bytes, terms.answer);
     Asking { notice, reserved, last: None, talk }
 }
 
-/// Output tokens asked of a call.
-pub(super) fn output_tokens(run: &Run, last: Option<&Exhausted>) -> u64 {
-    let most = run.limits.output_tokens;
+/// Output tokens asked of a call on these terms.
+pub(super) fn output_tokens(terms: Terms, last: Option<&Exhausted>) -> u64 {
+    let most = terms.answer;
     if last.is_some() { most.min(SUMMARY_TOKENS) } else { most }
 }

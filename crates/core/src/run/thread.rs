@@ -2,9 +2,12 @@
 //! critiquing and repairing: ask the model, answer its calls, ask again.
 //!
 //! A cut reply never runs anything. Trouble with the model is retried with full
-//! jitter, each try counted as a step; what does not pass halts the run.
+//! jitter, each try counted as a step; what does not pass leads to another model of the
+//! task, where it names one, and else halts the run.
 
+use super::context::{self, Beside};
 use super::decide::{Draft, Refused};
+use super::routing::{self, Choice};
 use super::state::{OpenStep, Phase, Run, Thread, ThreadState};
 use super::step::{self, Next};
 use super::{backoff, call, critiquing, ending, falling_back, judging, limit, planning, prompt, watch};
@@ -15,7 +18,7 @@ use crate::id::{Millis, SubtaskId};
 use crate::input::Reply;
 use crate::message::{Payload, Stop};
 use crate::plan;
-use crate::provenance::Digest;
+use crate::provenance::{Digest, canonical_value};
 use crate::quality::CheckHow;
 use crate::verify;
 
@@ -23,6 +26,36 @@ use crate::verify;
 pub(super) const QUOTE_MAX: usize = 500;
 /// How freely a model chooses its words where other answers are wanted.
 const SAMPLE_TEMPERATURE: Ppm = Ppm(700_000);
+/// How much more freely each time the work is done anew.
+const WARMTH_STEP: Ppm = Ppm(150_000);
+/// How freely it is done at most: beyond this, small models only ramble.
+const WARMTH_MAX: Ppm = Ppm(450_000);
+
+/// Where a conversation stands that is to give one answer in a given form.
+pub(super) enum Asked {
+    /// It has not begun.
+    NotYet,
+    /// It gave an answer that nobody could use.
+    Answered,
+    /// It is under way, or over.
+    Going,
+}
+
+impl Asked {
+    pub(super) fn of(run: &Run, id: &SubtaskId) -> Self {
+        match run.threads.get(id).map(|thread| &thread.state) {
+            None => Self::NotYet,
+            Some(ThreadState::Answered(_)) => Self::Answered,
+            Some(
+                ThreadState::Ready
+                | ThreadState::Thinking(_)
+                | ThreadState::BackingOff { .. }
+                | ThreadState::Calling(_)
+                | ThreadState::Done(_),
+            ) => Self::Going,
+        }
+    }
+}
 
 /// Starts what can be started in any conversation.
 pub(super) fn proceed(draft: &mut Draft) -> bool {
@@ -51,11 +84,19 @@ fn start_step(draft: &mut Draft, id: &SubtaskId) -> bool {
     }
     let Some(thread) = draft.run.threads.get(id) else { return false };
     let backing_off = matches!(thread.state, ThreadState::BackingOff { .. });
-    let asking = match step::next(&draft.run, draft.allowance.as_ref(), thread) {
+    let purpose = purpose(&draft.run, id);
+    let Choice { model, sent } = routing::choose(&draft.run, thread, &purpose);
+    let (model, terms) = (model.to_owned(), routing::terms_of(&draft.run, model));
+    let beside = beside(&draft.run, thread, &purpose);
+    if context::makes_room(draft, id, &model, beside) {
+        return true;
+    }
+    let Some(thread) = draft.run.threads.get(id) else { return false };
+    let asking = match step::next(&draft.run, draft.allowance.as_ref(), thread, terms) {
         Next::Ask(asking) => asking,
         // Calls of other runs come home without a word to this one: a moment that
         // passed cannot wait for them, or it would be reported again and again.
-        Next::Wait(_) if !backing_off || step::waits_for_itself(&draft.run, thread) => return false,
+        Next::Wait(_) if !backing_off || step::waits_for_itself(&draft.run, thread, terms) => return false,
         Next::Wait(why) | Next::Stop(why) => {
             ending::stop(draft, limit::halt(why));
             return true;
@@ -64,29 +105,36 @@ fn start_step(draft: &mut Draft, id: &SubtaskId) -> bool {
     if limit::warn(draft) {
         return true;
     }
-    let purpose = purpose(&draft.run, id);
-    let (tools, schema) = match &purpose {
-        Purpose::Act(_) if asking.last.is_some() => (Digest::of(b"[]"), String::new()),
-        Purpose::Act(_) => (draft.run.tools_sha256, String::new()),
-        Purpose::Critique(_) | Purpose::Plan(_) | Purpose::Judge(_) => {
-            let schema = schema_of(&draft.run, &purpose).map(|schema| schema.to_string());
-            (Digest::of(b"[]"), schema.unwrap_or_default())
-        }
+    let tools = match &purpose {
+        Purpose::Act(_) if asking.last.is_none() => draft.run.tools_sha256,
+        Purpose::Act(_) | Purpose::Critique(_) | Purpose::Plan(_) | Purpose::Judge(_) => Digest::of(b"[]"),
     };
+    // Canonical: the order of members is nobody's choice and must not change the name of a request.
+    let schema = schema_of(&draft.run, &purpose).as_ref().map(canonical_value).unwrap_or_default();
     let request = Digest::of_parts(&[
-        model_of(&draft.run, &purpose).as_bytes(),
+        model.as_bytes(),
         &asking.talk.0,
         &tools.0,
         schema.as_bytes(),
-        &step::output_tokens(&draft.run, asking.last.as_ref()).to_be_bytes(),
+        &step::output_tokens(terms, asking.last.as_ref()).to_be_bytes(),
     ]);
     let (step, last) = (draft.run.spend.steps + 1, asking.last.map(Box::new));
     let (reserved, notice) = (asking.reserved, asking.notice);
-    draft.push(Event::StepStarted { step, purpose, request, reserved, notice, last });
+    draft.push(Event::StepStarted { step, purpose, request, reserved, notice, last, sent });
     true
 }
 
-fn purpose(run: &Run, id: &SubtaskId) -> Purpose {
+/// What goes with a conversation into a request: tools, a schema, perhaps a word before it.
+pub(super) fn beside(run: &Run, thread: &Thread, purpose: &Purpose) -> Beside {
+    let tools = match purpose {
+        Purpose::Act(_) => run.tools_bytes,
+        Purpose::Critique(_) | Purpose::Plan(_) | Purpose::Judge(_) => 0,
+    };
+    let schema = schema_of(run, purpose).map_or(0, |schema| schema.to_string().len() as u64);
+    Beside { bytes: tools.saturating_add(schema), notice: prompt::longest_notice(run, None, thread) }
+}
+
+pub(super) fn purpose(run: &Run, id: &SubtaskId) -> Purpose {
     match &run.phase {
         Phase::Planning | Phase::Acting if planning::is_planner(run, id) => Purpose::Plan(run.plans + 1),
         Phase::Critiquing(critique) => Purpose::Critique(critique.round),
@@ -126,6 +174,7 @@ pub(super) fn of_step(run: &Run, step: u32) -> Option<(&SubtaskId, &Thread)> {
 pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(), Refused> {
     let id = of_step(&draft.run, step).map(|(id, _)| id.clone()).ok_or(Refused::NotExpected)?;
     let last = draft.run.open_step(step).and_then(|open| open.last.clone());
+    let model = draft.run.open_step(step).map(|open| routing::asked(&draft.run, &id, open).to_owned());
     draft.push(Event::StepFinished {
         step,
         stop: reply.stop,
@@ -135,6 +184,7 @@ pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(),
         calls: reply.calls.iter().map(|asked| asked.call.clone()).collect(),
         heard: watch::heard(reply),
     });
+    model.iter().for_each(|model| routing::answered(draft, model));
     if let Some(why) = last {
         call::refuse_all(draft, step, reply);
         ending::stop(draft, limit::halt(*why));
@@ -184,7 +234,9 @@ pub(super) fn failed(
     message: &str,
     retry_after_ms: Option<u64>,
 ) -> Result<(), Refused> {
-    let (_, thread) = of_step(&draft.run, step).ok_or(Refused::NotExpected)?;
+    let (id, thread) = of_step(&draft.run, step).ok_or(Refused::NotExpected)?;
+    let open = draft.run.open_step(step).ok_or(Refused::NotExpected)?;
+    let model = routing::asked(&draft.run, id, open);
     let attempts = thread.attempts + 1;
     let lasting = match kind {
         StepTrouble::Permanent => true,
@@ -196,9 +248,12 @@ pub(super) fn failed(
     let wait = backoff::wait_ms(draw, attempts, retry_after_ms);
     let wait = wait.filter(|_| !lasting && attempts < draft.run.limits.attempts);
     let retry_at: Option<Millis> = wait.map(|wait| draft.now.plus(wait));
+    let given_up = retry_at.is_none() && routing::has_another(&draft.run, id, thread, model);
+    let rests = routing::rest(&draft.run, model, (kind, retry_after_ms), draft.now);
     let why = StepFailure { kind, message: message.into() };
-    draft.push(Event::StepFailed { step, why, retry_at });
-    if retry_at.is_none() {
+    draft.push(Event::StepFailed { step, why, retry_at, given_up });
+    rests.into_iter().for_each(|rests| draft.push(rests));
+    if retry_at.is_none() && !given_up {
         let message = message.chars().take(QUOTE_MAX).collect();
         ending::stop(draft, StopReason::Halt(HaltReason::ModelUnavailable { message }));
     }
@@ -213,7 +268,7 @@ pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
             // Nothing is started before the pause is over, so a moment that passed would spin.
             ThreadState::BackingOff { .. } if idle => {}
             // It starts with whatever comes home next; until then it cannot.
-            ThreadState::BackingOff { .. } if step::waits_for_itself(run, thread) => {}
+            ThreadState::BackingOff { .. } if waits_for_itself(run, id, thread) => {}
             ThreadState::BackingOff { until } => effects.push(Effect::WakeAt { at: *until }),
             ThreadState::Calling(_) => call::due(run, thread, idle, effects),
             ThreadState::Ready | ThreadState::Answered(_) | ThreadState::Done(_) => {}
@@ -221,21 +276,29 @@ pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
     }
 }
 
+/// What its next step would set aside is held by calls of the same run.
+fn waits_for_itself(run: &Run, id: &SubtaskId, thread: &Thread) -> bool {
+    let choice = routing::choose(run, thread, &purpose(run, id));
+    step::waits_for_itself(run, thread, routing::terms_of(run, choice.model))
+}
+
 fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Effect {
     let purpose = purpose(run, id);
     let schema = schema_of(run, &purpose);
     let has_no_tools = has_no_tools(run, id);
     let last = open.last.as_deref();
+    let model = routing::asked(run, id, open);
     Effect::CallModel {
         step: open.step,
         temperature: temperature(run, &purpose),
-        model: model_of(run, &purpose).to_owned(),
+        model: model.to_owned(),
         purpose,
         attempt: thread.attempts + 1,
         messages: thread.messages.clone(),
+        left_out: thread.left_out.clone(),
         tools: if has_no_tools || last.is_some() { std::sync::Arc::new([]) } else { run.tools.clone() },
         schema,
-        output_tokens: step::output_tokens(run, last),
+        output_tokens: step::output_tokens(routing::terms_of(run, model), last),
         timeout_ms: run.limits.model_ms,
     }
 }
@@ -243,19 +306,23 @@ fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Eff
 /// The form an answer must have, where it must have one.
 fn schema_of(run: &Run, purpose: &Purpose) -> Option<serde_json::Value> {
     match purpose {
+        Purpose::Act(id) if is_output(run, id) => output_schema(run),
         Purpose::Act(_) => None,
+        Purpose::Judge(_) if !is_critical(run, purpose) => output_schema(run),
         Purpose::Critique(_) => Some(prompt::diagnosis_schema()),
         Purpose::Plan(_) => Some(plan::schema()),
         Purpose::Judge(_) => judging::how(run).and_then(verify::schema),
     }
 }
 
-/// Who is asked: a critic and a judge may be another model than the one that works.
-pub(super) fn model_of<'r>(run: &'r Run, purpose: &Purpose) -> &'r str {
-    match &run.task.critic {
-        Some(critic) if is_critical(run, purpose) => critic,
-        Some(_) | None => &run.task.model,
-    }
+fn output_schema(run: &Run) -> Option<serde_json::Value> {
+    run.task.checks.iter().find_map(|check| check.how.schema()).cloned()
+}
+
+/// Whether the answer of this conversation is the whole output, as it is.
+fn is_output(run: &Run, id: &SubtaskId) -> bool {
+    let is_only = || run.plan.as_ref().is_some_and(|plan| plan.last() == [id]);
+    matches!(run.phase, Phase::Repairing { .. }) || is_only()
 }
 
 /// Whether it is about somebody else's work. A second answer to the task is not.
@@ -267,28 +334,18 @@ pub(super) fn is_critical(run: &Run, purpose: &Purpose) -> bool {
     }
 }
 
-/// Whether whoever is asked now is the critic.
-pub(super) fn asks_a_critic(run: &Run) -> bool {
-    match &run.phase {
-        Phase::Critiquing(critique) => is_critical(run, &Purpose::Critique(critique.round)),
-        Phase::Verifying(_) => {
-            judging::judgement(run).is_some_and(|asked| is_critical(run, &Purpose::Judge(asked)))
-        }
-        Phase::Planning
-        | Phase::Decomposing
-        | Phase::Retrieving
-        | Phase::Acting
-        | Phase::Repairing { .. }
-        | Phase::Committing
-        | Phase::RollingBack(_)
-        | Phase::Ended(_) => false,
-    }
-}
-
 /// Other answers are of use only if they may differ.
 fn temperature(run: &Run, purpose: &Purpose) -> Option<Ppm> {
     let is_sample = matches!(purpose, Purpose::Judge(_)) && !is_critical(run, purpose);
+    if matches!(run.phase, Phase::Repairing { .. }) && run.repairs_afresh() {
+        return Some(warmth(run.spend.repairs));
+    }
     is_sample.then_some(SAMPLE_TEMPERATURE)
+}
+
+/// How freely the work is done anew, once it has failed so often.
+fn warmth(failed: u32) -> Ppm {
+    Ppm(WARMTH_STEP.0.saturating_mul(i64::from(failed))).min(WARMTH_MAX)
 }
 
 /// The last thing said, for those who finish a conversation.

@@ -7,23 +7,42 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{Phase, Run, Verification};
-use super::{controlling, judging};
+use super::{controlling, escalating, judging};
 use crate::effect::Effect;
 use crate::event::{CONTRACT, Event, Finding};
 use crate::gate::{self, Assurance, Circumstances, Disposition, GateResult, Weights};
 use crate::message::Payload;
 use crate::quality::{CheckOutcome, CheckResult, Level};
-use crate::task::{Review, Standards};
-use crate::verify::{self, Measure};
+use crate::task::Review;
+use crate::verify::{self, Measure, Opinion};
 
 pub(super) fn proceed(draft: &mut Draft) -> bool {
     let Phase::Verifying(verification) = &draft.run.phase else { return false };
     let round = verification.round;
-    let Some(finding) = finding(&draft.run, verification) else { return judging::proceed(draft) };
+    let Some(finding) = finding(&draft.run, verification) else {
+        return leave_out(draft) || judging::proceed(draft);
+    };
     let (finding, assurance) = assured(&draft.run, verification, finding);
     let assurance = Some(Box::new(assurance));
     draft.push(Event::Verified { contract: CONTRACT, round, finding, assurance });
     controlling::speak(draft, finding, round);
+    true
+}
+
+/// Notes that the next check is about a part the output is without.
+fn leave_out(draft: &mut Draft) -> bool {
+    let Phase::Verifying(verification) = &draft.run.phase else { return false };
+    let next = draft.run.task.checks.get(verification.results.len());
+    let Some(check) = next.filter(|check| escalating::is_left_out(&draft.run, check)) else { return false };
+    let part = check.part.as_ref().map(ToString::to_string).unwrap_or_default();
+    let result = CheckResult {
+        name: check.name.clone(),
+        outcome: CheckOutcome::NotApplicable(format!("its part, {part}, is left out")),
+        log: Payload::inline(""),
+        duration_ms: 0,
+        measure: None,
+    };
+    draft.push(Event::Checked { round: verification.round, result });
     true
 }
 
@@ -54,9 +73,13 @@ pub(super) fn due(run: &Run, verification: &Verification, effects: &mut Vec<Effe
     if finding(run, verification).is_some() || !judging::is_ready(run, verification) {
         return;
     }
-    if let (Some(check), Some(output)) = (run.task.checks.get(index), &run.output) {
+    let next = run.task.checks.get(index).filter(|check| !escalating::is_left_out(run, check));
+    if let (Some(check), Some(output)) = (next, &run.output) {
         let (round, how) = (verification.round, check.how.clone());
-        let opinions = verification.opinions.clone();
+        let opinions = match how.agree() {
+            0 => verification.opinions.clone(),
+            _ => run.mending.held.iter().cloned().map(Opinion::Sample).collect(),
+        };
         effects.push(Effect::RunCheck { round, index, how, output: output.clone(), opinions });
     }
 }
@@ -115,13 +138,14 @@ fn assured(run: &Run, verification: &Verification, finding: Finding) -> (Finding
         irreversible: run.unasked,
         demanded: run.task.review == Review::Always,
         novel: run.mending.novel,
-        unfinished: false,
+        unfinished: run.pruned,
     };
-    let triggers = gate::triggers(disposition, &gates, around);
-    let finding = if passed && disposition == Disposition::Reject && Standards::sends_back(run.task.review) {
-        Finding::NotSure
-    } else {
-        finding
+    let goes_back = disposition == Disposition::Reject && run.task.review == Review::WhenUnsure;
+    let finding = if passed && goes_back { Finding::NotSure } else { finding };
+    let triggers = match finding {
+        Finding::Passed | Finding::NothingToCheck => gate::triggers(disposition, &gates, around),
+        // It goes to repair: nobody is asked.
+        Finding::SchemaFailed | Finding::ChecksFailed | Finding::NotSure => Vec::new(),
     };
     (finding, Assurance { gates, confidence, disposition, triggers })
 }

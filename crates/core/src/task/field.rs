@@ -3,6 +3,8 @@
 //! `None` always means that a problem was noted: whoever reads on with a
 //! stand-in never returns it, because the task is refused at the end.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 
 use super::limits::Bound;
@@ -97,6 +99,11 @@ impl<'a> Field<'a> {
         self.value.is_object()
     }
 
+    /// The text as it stands, without a word about what is none.
+    pub(crate) fn plain_text(&self) -> Option<&'a str> {
+        self.value.as_str()
+    }
+
     /// `true` or `false`.
     pub(crate) fn yes_or_no(&self) -> Option<bool> {
         let Value::Bool(word) = self.value else {
@@ -113,7 +120,8 @@ impl<'a> Field<'a> {
             return None;
         };
         let table = Table { map, place: self.place.clone(), problems: self.problems };
-        for key in map.keys() {
+        // Some builds keep the order in which keys were written; problems have one order.
+        for key in map.keys().collect::<BTreeSet<_>>() {
             section.admit(key, &table.place_of(key), self.problems);
         }
         Some(table)
@@ -129,7 +137,7 @@ impl<'a> Field<'a> {
             let place = format!("{}.{}", self.place, shown_key(key));
             (key.as_str(), Self { value, place, problems: self.problems })
         };
-        map.iter().map(member).collect()
+        map.iter().collect::<BTreeMap<_, _>>().into_iter().map(member).collect()
     }
 
     /// A list of tables of that section.
@@ -151,12 +159,17 @@ impl<'a> Field<'a> {
             self.wrong(format!("{} entries are too many", items.len()), format!("keep it to {most}"));
             return None;
         }
+        Some(self.plain_list())
+    }
+
+    /// The values of a list, without a word about what is none.
+    pub(crate) fn plain_list(&self) -> Vec<Self> {
         let item = |(index, value): (usize, &'a Value)| Self {
             value,
             place: format!("{}[{index}]", self.place),
             problems: self.problems,
         };
-        Some(items.iter().enumerate().map(item).collect())
+        self.value.as_array().into_iter().flatten().enumerate().map(item).collect()
     }
 
     /// A text that is neither blank nor longer than so many bytes.
@@ -206,12 +219,14 @@ impl<'a> Field<'a> {
         kept
     }
 
-    /// Any value of bounded size and depth.
+    /// Any value of bounded size and depth, in the form a journal gives it back: the state
+    /// of a run must not depend on whether it was read from there.
     pub(crate) fn json(&self, most: usize, levels: usize) -> Option<Value> {
-        let Some(value) = settled(self.value, levels) else {
+        let Some(mut value) = settled(self.value, levels) else {
             self.wrong(format!("nested deeper than {levels} levels"), "look at something flatter");
             return None;
         };
+        value.sort_all_objects();
         let size = canonical_value(&value).len();
         if size > most {
             self.wrong(format!("{size} bytes are too long"), format!("keep it to {most} bytes"));

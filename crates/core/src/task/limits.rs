@@ -141,6 +141,7 @@ const ACTIVE_SECONDS: Bound = Bound::seconds("active_seconds", YEAR_SECONDS).or_
 const REPAIRS: Bound = Bound::count("repairs", 0, 1000).or_unlimited();
 const REPAIR_PERCENT: Bound = Bound::count("repair_percent", 0, 100).or_unlimited();
 const REPAIR_SECONDS: Bound = Bound::seconds("repair_seconds", YEAR_SECONDS).or_unlimited();
+const CONTEXT_TOKENS: Bound = Bound::count("context_tokens", 1, 100_000_000).or_unlimited();
 const DEPTH: Bound = Bound::count("depth", 0, 32).or_unlimited();
 const AGENTS_ALIVE: Bound = Bound::count("agents_alive", 0, 1000).or_unlimited();
 const AGENTS: Bound = Bound::count("agents", 0, 10_000).or_unlimited();
@@ -154,7 +155,7 @@ const MODEL_SECONDS: Bound = Bound::seconds("model_seconds", 24 * 60 * 60);
 const APPROVAL_SECONDS: Bound = Bound::seconds("approval_seconds", YEAR_SECONDS);
 
 /// What `[limits]` knows.
-pub(crate) const KEYS: [&str; 19] = [
+pub(crate) const KEYS: [&str; 20] = [
     STEPS.key,
     TOOL_CALLS.key,
     TOKENS.key,
@@ -163,6 +164,7 @@ pub(crate) const KEYS: [&str; 19] = [
     REPAIRS.key,
     REPAIR_PERCENT.key,
     REPAIR_SECONDS.key,
+    CONTEXT_TOKENS.key,
     DEPTH.key,
     AGENTS_ALIVE.key,
     AGENTS.key,
@@ -203,6 +205,7 @@ pub(crate) fn read(table: &Table<'_>, tools: &BTreeSet<&str>) -> Limits {
         approval_ms: large(&APPROVAL_SECONDS, default.approval_ms),
         repair_percent: small(&REPAIR_PERCENT, default.repair_percent),
         repair_ms: large(&REPAIR_SECONDS, default.repair_ms),
+        context_tokens: large(&CONTEXT_TOKENS, default.context_tokens),
         tools: one_by_one(table, tools),
         tree: TreeLimits {
             depth: small(&DEPTH, tree.depth),
@@ -280,6 +283,7 @@ fn bound_of(limit: &Limit) -> Bound {
         Limit::Repairs => REPAIRS,
         Limit::RepairShare => REPAIR_PERCENT,
         Limit::RepairTime => REPAIR_SECONDS,
+        Limit::Context => CONTEXT_TOKENS,
         Limit::TreeSteps => TREE_STEPS,
         Limit::Depth => DEPTH,
         Limit::AgentsAlive => AGENTS_ALIVE,

@@ -11,12 +11,19 @@
 //!
 //! ```toml
 //! goal = "Make the tests pass"         # not blank, at most 64 KiB
-//! model = "scripted:model.yaml"        # kind:argument
+//! model = "scripted:model.yaml"        # kind:argument, or the name of a table of [models]
 //! instructions = "Keep it short."      # at most 64 KiB
 //! evidence = ["calc.py"]               # read before acting; below the workspace, no `..`; at most 128
+//! each = "invoices/*.txt"              # one task for each of these files; {file} anywhere is its path
+//! repair = "mend"                      # or "afresh": what is done about an output that failed
 //! review = "when-unsure"               # or "when-unchecked", "always", "never": who agrees to the output
 //! critic = "scripted:critic.yaml"      # the model that judges and diagnoses; default: the task's own
-//! on_failure = "rollback"              # or "keep": what happens to written files
+//! fallbacks = ["scripted:b.yaml"]      # models asked in this order when that one cannot be; at most 8
+//! ladder = ["scripted:big.yaml"]       # stronger models, the weakest first, for what it could not mend; at most 8
+//! escalate = ["bigger-model"]          # what is tried once repairs came to nothing, of "bigger-model", "re-decompose",
+//!                                      #   "partial", "person", in this order; see docs/verification.md
+//! on_failure = "rollback"              # or "keep": what happens to written files and calls that can be undone
+//! on_alert = ["./page-me"]             # run when something could not be undone; see docs/undo.md
 //! privacy = "standard"                 # or "private": no `*` among the hosts; or "sovereign": no network at all
 //! tools = ["read_file", "edit_file"]   # built-in tools as they are; at most 128
 //! class = "unit-tests"                 # what repairs did in other tasks of it is expected here; at most 64 bytes
@@ -34,6 +41,17 @@
 //! schemes = ["https"]                  # default http and https
 //! ports = [443]                        # for entries without one; default those of the schemes
 //!
+//! [models.big]                         # a model by a name of your own: model = "big"; at most 64 (docs/models.md)
+//! format = "openai"                    # or "openai-responses", "anthropic", "gemini", "ollama"
+//! name = "gpt-5"                       # what the server calls it
+//! base_url = "https://llm.example/v1"  # default: the format's own provider
+//! key_env = "BIG_KEY"                  # the variable that holds its key; none at another address
+//! price = { input = 1.25, output = 10, cached = 0.125 }   # dollars for a million tokens; or free = true
+//! context_tokens = 400000              # from 128 to 100000000
+//! output_tokens = 128000               # from 1 to 100000000
+//! privacy = "remote"                   # or "local", which is believed of a loopback address only
+//! stream = true                        # or false, for a server that cannot
+//!
 //! [output]
 //! schema = { type = "object" }         # becomes the first check, "output schema"; at most 64 KiB, 64 levels
 //!
@@ -42,6 +60,7 @@
 //! command = ["python3", "-m", "unittest"]
 //! timeout_seconds = 120                # default 120, at most 3600
 //! tests = "unit"                       # or "integration", "behavioural", "regression": read it as a test report
+//! part = "parser"                      # the sub-task of `plan` it is about; only with `command` or `file`
 //! report = "junit.xml"                 # only with `tests`: the report is in this file of the workspace
 //!
 //! [[check]]                            # a statement instead of a command, about the output or a file
@@ -70,7 +89,7 @@
 //! timeout_seconds = 10                 # for each
 //!
 //! [consistency]                        # other answers to the same task must agree
-//! samples = 3                          # or 5, 7
+//! samples = 3                          # or 5, 7; or agree = 2: so many answers that hold must be the same
 //! by = "vote"                          # or "similarity", for free text
 //!
 //! [quality]                            # the gates, from 0 to 1; lower than these only with looser = true
@@ -98,6 +117,11 @@
 //! at_once = 8                          # at most 64
 //! cost_usd = 0.01                      # of one attempt; from 0 to 1000000
 //! output_bytes = 16384                 # from 256 to 1048576
+//! [tool.undo]                          # how a call of it is undone; see docs/undo.md
+//! command = ["./refund", "{result/id}"]  # or tool = "refund", another tool of the task; doing it twice is as good as once
+//! args = { amount = "{args/amount}" }  # what it gets, drawn from the call; at most 16 KiB
+//! probe = ["./refunded"]               # undone already? or { tool = "look", args = {}, is = "gone" } with `tool`
+//! timeout_seconds = 30                 # at most 3600
 //!
 //! [[plan]]                             # a sub-task; at most 10000 nodes in all, those in branches included
 //! id = "read"                          # not "critique", not beginning with "repair-", "critique-", "plan-" or "judge-"
@@ -163,6 +187,7 @@
 //! repairs = 4                          # * from 0 to 1000
 //! repair_percent = 30                  # * from 0 to 100
 //! repair_seconds = 900                 # * at most 31536000
+//! context_tokens = 1000000             # * at most 100000000, of one model call; never more than the model takes
 //! depth = 3                            # * from 0 to 32
 //! agents_alive = 8                     # * from 0 to 1000
 //! agents = 32                          # * from 0 to 10000
@@ -193,27 +218,37 @@
 //! of at most 8 KiB. Unknown and misplaced keys are refused.
 
 mod control;
+pub mod each;
 pub(crate) mod field;
 pub(crate) mod guard;
 mod invocation;
 pub(crate) mod limits;
+pub(crate) mod models;
 mod network;
 mod parse;
 mod planning;
 pub(crate) mod problem;
+mod recourse;
+mod routes;
 pub(crate) mod section;
 pub mod suggest;
 #[cfg(test)]
 mod tests;
+pub(crate) mod undo;
 mod verification;
 
 pub use limits::parse_raise;
+pub use models::{Format, ModelChoice, Tariff, Whereabouts};
 pub use network::{Network, Scheme};
 pub(crate) use parse::{EFFECTS, model_reference, sandbox, tools};
 pub use parse::{parse, plain};
 pub use planning::{Planner, Planning};
 pub use problem::{BadTask, Problem};
+pub use recourse::Recourse;
+pub use routes::{MODELS_MAX, Routes};
 pub use verification::Standards;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -228,13 +263,14 @@ use crate::plan::Plan;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::Check;
 use crate::tool::{Consent, Invocation, Repeat, ToolSpec};
+use crate::undo::Undo;
 
 /// A validated request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// What is wanted, in words.
     pub goal: String,
-    /// Which model does it, as `kind:argument`.
+    /// Which model does it, as `kind:argument` or by its name in `models`.
     pub model: String,
     /// Standing instructions besides the goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,13 +290,22 @@ pub struct Task {
     /// Which model diagnoses and judges; `None`: the one that works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critic: Option<String>,
+    /// Models it may be moved to.
+    #[serde(default, skip_serializing_if = "Routes::is_default")]
+    pub routes: Routes,
     /// What the output must reach.
     #[serde(default, skip_serializing_if = "Standards::is_default")]
     pub standards: Standards,
+    /// What a repair does.
+    #[serde(default, skip_serializing_if = "Repair::is_default")]
+    pub repair: Repair,
     /// Who agrees to the output.
     pub review: Review,
-    /// What happens to written files when the run fails.
+    /// What happens to what was done when the run fails.
     pub on_failure: OnFailure,
+    /// The command that is run when something could not be undone that should have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_alert: Option<Vec<String>>,
     /// Bounds.
     pub limits: Limits,
     /// When the guard acts on an agent that goes in circles.
@@ -287,6 +332,9 @@ pub struct Task {
     /// How far what it knows may go.
     #[serde(default, skip_serializing_if = "is_standard")]
     pub privacy: Privacy,
+    /// Models by names of the task's own, for `model` and `critic`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, ModelChoice>,
     /// Who works on it; `None`: nobody in particular, who may use every tool of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<Agent>>,
@@ -347,13 +395,31 @@ pub enum Review {
     Never,
 }
 
-/// What happens to written files when a run fails.
+/// What a repair does about an output that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repair {
+    /// A critic says what is wrong with the output, and it is mended. The default.
+    #[default]
+    Mend,
+    /// The work is done anew, from the same opening and more freely each time, and nobody
+    /// diagnoses anything: for models that are too small to make use of a diagnosis.
+    Afresh,
+}
+
+impl Repair {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What happens to what was done when a run fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
-    /// They are restored, last write first. The default.
+    /// It is undone as far as it can be, the last first. The default.
     Rollback,
-    /// They stay as they are.
+    /// It stays as it is.
     Keep,
 }
 
@@ -374,6 +440,8 @@ pub enum WorkspaceMode {
     InPlace,
     /// A copy of its own, made when the run starts.
     Copy,
+    /// A copy of its own, whose changes are brought to the folder when the run commits.
+    Isolated,
 }
 
 fn is_default(settings: &loops::Settings) -> bool {
@@ -407,6 +475,9 @@ pub struct ToolChoice {
     /// How it is called.
     #[serde(default, skip_serializing_if = "Invocation::is_default")]
     pub invocation: Invocation,
+    /// How a call of it is undone, where the tool does not say so itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Box<Undo>>,
 }
 
 /// A tool that is a program: arguments as JSON on standard input, result on
@@ -460,6 +531,12 @@ pub struct Submission {
     /// What the critic costs, where it is another model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critic_price: Option<Price>,
+    /// What the models cost that it may be moved to, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, Price>,
+    /// Tokens that the models take which say so, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub contexts: BTreeMap<String, u64>,
     /// The run that made this one, for an agent below another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,

@@ -11,8 +11,10 @@ use super::field::{Field, Table};
 use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
 use super::section::Section;
-use super::{CommandTool, OnFailure, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode};
-use super::{control, guard, invocation, network, planning, verification};
+use super::{
+    CommandTool, OnFailure, Repair, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode, each,
+};
+use super::{control, guard, invocation, models, network, planning, recourse, routes, undo, verification};
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
@@ -67,6 +69,12 @@ fn read(top: &Table<'_>) -> Task {
             "read the task from its file, or give it its agent with `agent::outfit`",
         );
     }
+    if let Some(field) = top.get(each::KEY) {
+        field.wrong(
+            "this is a task for each of many files, and none of them was named",
+            "read the files it means with `task::each`, as `bowline run` does",
+        );
+    }
     let goal = top.require("goal", "say what is wanted, as in goal = \"Make the tests pass\"");
     let text = |field: Field<'_>| field.text(GOAL_MAX).map(str::to_owned);
     let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
@@ -75,25 +83,20 @@ fn read(top: &Table<'_>) -> Task {
     let evidence = top.get("evidence").map(|field| evidence(&field)).unwrap_or_default();
     let standards = section("quality", Section::Quality).map(|table| verification::standards(&table));
     let standards = standards.unwrap_or_default();
+    let goal = goal.and_then(text).unwrap_or_default();
+    let model = model(top);
     let mut task = Task {
-        goal: goal.and_then(text).unwrap_or_default(),
-        model: model(top),
+        goal,
+        routes: routes::read(top, &model),
+        model,
         instructions: top.get("instructions").and_then(text),
-        review: top
-            .get("review")
-            .and_then(|field| {
-                field.one_of(&[
-                    ("when-unsure", Review::WhenUnsure),
-                    ("when-unchecked", Review::WhenUnchecked),
-                    ("always", Review::Always),
-                    ("never", Review::Never),
-                ])
-            })
-            .unwrap_or(Review::WhenUnsure),
-        on_failure: top
-            .get("on_failure")
-            .and_then(|field| field.one_of(&[("rollback", OnFailure::Rollback), ("keep", OnFailure::Keep)]))
-            .unwrap_or(OnFailure::Rollback),
+        repair: top
+            .get("repair")
+            .and_then(|field| field.one_of(&[("mend", Repair::Mend), ("afresh", Repair::Afresh)]))
+            .unwrap_or_default(),
+        review: review(top),
+        on_failure: on_failure(top),
+        on_alert: top.get("on_alert").and_then(|field| field.argv()),
         tools: tools(top),
         workspace: workspace(section("workspace", Section::Workspace)),
         sandbox: top.get("sandbox").map(|field| sandbox(&field)).unwrap_or_default(),
@@ -111,29 +114,55 @@ fn read(top: &Table<'_>) -> Task {
         guard: section("guard", Section::Guard).map(|table| guard::read(&table)).unwrap_or_default(),
         control: section("control", Section::Control).map(|table| control::read(&table)).unwrap_or_default(),
         class: top.get("class").and_then(|field| field.text(CLASS_MAX).map(str::to_owned)),
+        models: models::read(top),
         agent: None,
     };
+    models::check_names(top, &task.models);
     if let Some(table) = section("limits", Section::Limits) {
         let names: BTreeSet<&str> = task.tools.iter().map(|tool| tool.name.as_str()).collect();
         task.limits = limits::read(&table, &names);
     }
+    recourse::suit(top, &task);
+    let agrees = task.checks.iter().any(|check| check.how.agree() > 0);
+    if let (Some(field), Repair::Mend, true) = (top.get("consistency"), task.repair, agrees) {
+        field.wrong(
+            "answers that know of each other do not confirm each other",
+            "write repair = \"afresh\" beside `agree`",
+        );
+    }
     task
 }
 
-const MODEL_REMEDY: &str = "write kind:argument, as in model = \"scripted:model.yaml\"";
+fn on_failure(top: &Table<'_>) -> OnFailure {
+    let words = [("rollback", OnFailure::Rollback), ("keep", OnFailure::Keep)];
+    top.get("on_failure").and_then(|field| field.one_of(&words)).unwrap_or(OnFailure::Rollback)
+}
+
+fn review(top: &Table<'_>) -> Review {
+    let words = [
+        ("when-unsure", Review::WhenUnsure),
+        ("when-unchecked", Review::WhenUnchecked),
+        ("always", Review::Always),
+        ("never", Review::Never),
+    ];
+    top.get("review").and_then(|field| field.one_of(&words)).unwrap_or(Review::WhenUnsure)
+}
+
+const MODEL_REMEDY: &str =
+    "write kind:argument, as in model = \"scripted:model.yaml\", or the name of a table of [models]";
 
 fn model(top: &Table<'_>) -> String {
     top.require("model", MODEL_REMEDY).and_then(|field| model_reference(&field)).unwrap_or_default()
 }
 
-/// A model, as `kind:argument`.
+/// A model, as `kind:argument`, or the name of a table of `[models]`.
 pub(crate) fn model_reference(field: &Field<'_>) -> Option<String> {
     let text = field.text(MODEL_MAX)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_kind = |kind: &str| !kind.is_empty() && kind.chars().all(is_word);
     let fits =
         text.split_once(':').is_some_and(|(kind, argument)| is_kind(kind) && !argument.trim().is_empty());
-    if !fits || text.chars().any(char::is_control) {
+    if !(fits || models::is_nickname(text)) || text.chars().any(char::is_control) {
         field.wrong(format!("{} names no model", quoted(text)), MODEL_REMEDY);
     }
     Some(text.into())
@@ -166,7 +195,11 @@ pub(super) fn leaves_the_workspace(path: &str) -> bool {
 
 fn workspace(table: Option<Table<'_>>) -> Workspace {
     let get = |key: &str| table.as_ref().and_then(|table| table.get(key));
-    let modes = [("copy", WorkspaceMode::Copy), ("in-place", WorkspaceMode::InPlace)];
+    let modes = [
+        ("copy", WorkspaceMode::Copy),
+        ("in-place", WorkspaceMode::InPlace),
+        ("isolated", WorkspaceMode::Isolated),
+    ];
     Workspace {
         path: get("path")
             .and_then(|field| field.text(PATH_MAX).map(str::to_owned))
@@ -219,6 +252,7 @@ fn tool(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<ToolChoice> {
         timeout_ms: table.get("timeout_seconds").and_then(|field| field.amount(&TIMEOUT)),
         effect: table.get("effect").and_then(|field| field.one_of(&EFFECTS)),
         invocation: invocation::read(table),
+        undo: undo::read(table, undo::By::Task),
     };
     Some(ToolChoice { name: name?, ..choice })
 }

@@ -1,16 +1,18 @@
 //! Which keys a task file knows, and where each belongs.
 
+use super::each;
 use super::problem::{Problems, shown_key};
-use super::{control, guard, limits, network, planning, suggest, verification};
+use super::{control, guard, limits, models, network, planning, suggest, undo, verification};
 use crate::plan::{method_parse, parse as plan};
 
 /// The keys at the top of an agent manifest.
-const MANIFEST: [&str; 16] = [
+const MANIFEST: [&str; 17] = [
     "name",
     "version",
     "description",
     "extends",
     "model",
+    "models",
     "instructions",
     "privacy",
     "tools",
@@ -25,14 +27,18 @@ const MANIFEST: [&str; 16] = [
 ];
 
 /// The keys at the top of a task file.
-const TOP: [&str; 28] = [
+const TOP: [&str; 35] = [
     "goal",
     "agent",
     "model",
+    "models",
     "instructions",
     "evidence",
+    "each",
+    "repair",
     "review",
     "on_failure",
+    "on_alert",
     "tools",
     "workspace",
     "sandbox",
@@ -49,6 +55,9 @@ const TOP: [&str; 28] = [
     "control",
     "class",
     "critic",
+    "fallbacks",
+    "ladder",
+    "escalate",
     "quality",
     "rubric",
     "claims",
@@ -71,6 +80,8 @@ pub(crate) enum Section {
     Output,
     /// `[[check]]`
     Check,
+    /// `[each]`
+    Each,
     /// `[quality]`
     Quality,
     /// `[rubric]`
@@ -85,6 +96,10 @@ pub(crate) enum Section {
     Consistency,
     /// `[[tool]]`
     Tool,
+    /// `undo` of a tool.
+    Undo,
+    /// `probe` of `undo`.
+    UndoProbe,
     /// `[[plan]]`
     Plan,
     /// `[[plan.branch]]`
@@ -117,18 +132,23 @@ pub(crate) enum Section {
     McpTool,
     /// A variable or header of a server.
     Given,
+    /// `[models.NAME]`, of a task or a manifest.
+    Model,
+    /// `price` of `[models.NAME]`.
+    ModelPrice,
 }
 
 impl Section {
-    /// Where a key may belong. Methods share their words with other tables, so nobody is
-    /// sent there.
-    const ALL: [Self; 27] = [
+    /// Where a key may belong. Methods and models share their words with other tables, so
+    /// nobody is sent there.
+    const ALL: [Self; 28] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
         Self::Network,
         Self::Output,
         Self::Check,
+        Self::Each,
         Self::Quality,
         Self::Rubric,
         Self::Dimension,
@@ -160,12 +180,13 @@ impl Section {
             Self::Network => &network::KEYS,
             Self::Output => &["schema"],
             Self::Check => &verification::CHECK_KEYS,
+            Self::Each => &each::KEYS,
             Self::Quality => &verification::QUALITY_KEYS,
             Self::Rubric => &["aggregate", "asks", "dimension"],
             Self::Dimension => &["name", "about", "weight", "minimum"],
             Self::Claims => &["sources", "threshold"],
             Self::EdgeCases => &["command", "cases", "timeout_seconds"],
-            Self::Consistency => &["samples", "by"],
+            Self::Consistency => &["samples", "by", "agree"],
             Self::Tool => &[
                 "name",
                 "command",
@@ -182,7 +203,10 @@ impl Section {
                 "at_once",
                 "cost_usd",
                 "output_bytes",
+                "undo",
             ],
+            Self::Undo => &undo::KEYS,
+            Self::UndoProbe => &undo::PROBE_KEYS,
             Self::Plan => &plan::KEYS,
             Self::Branch => &["name", "plan"],
             Self::When => &["of", "is", "contains", "at"],
@@ -199,8 +223,10 @@ impl Section {
             Self::Gates => &["tainted", "secrets", "out_of_policy"],
             Self::Secret => &["env", "file"],
             Self::Mcp => &["name", "command", "url", "env", "headers", "timeout_seconds", "tools", "tool"],
-            Self::McpTool => &["name", "touch", "repeat", "consent", "effect", "timeout_seconds"],
+            Self::McpTool => &["name", "touch", "repeat", "consent", "effect", "timeout_seconds", "undo"],
             Self::Given => &["env", "file", "prefix"],
+            Self::Model => &models::KEYS,
+            Self::ModelPrice => &models::PRICE_KEYS,
         }
     }
 
@@ -213,6 +239,7 @@ impl Section {
             Self::Network => "`[network]`",
             Self::Output => "`[output]`",
             Self::Check => "`[[check]]`",
+            Self::Each => "`[each]`",
             Self::Quality => "`[quality]`",
             Self::Rubric => "`[rubric]`",
             Self::Dimension => "`[[rubric.dimension]]`",
@@ -220,6 +247,8 @@ impl Section {
             Self::EdgeCases => "`[edge_cases]`",
             Self::Consistency => "`[consistency]`",
             Self::Tool => "`[[tool]]`",
+            Self::Undo => "`undo` of a tool",
+            Self::UndoProbe => "`probe` of `undo`",
             Self::Plan => "`[[plan]]`",
             Self::Branch => "`[[plan.branch]]`",
             Self::When => "`when` of `[[plan]]`",
@@ -236,6 +265,8 @@ impl Section {
             Self::Mcp => "`[[mcp]]` of an agent manifest",
             Self::McpTool => "`[[mcp.tool]]` of an agent manifest",
             Self::Given => "a variable or header of a server",
+            Self::Model => "`[models.NAME]`",
+            Self::ModelPrice => "`price` of `[models.NAME]`",
         }
     }
 
@@ -260,6 +291,7 @@ impl Section {
             | Self::Network
             | Self::Output
             | Self::Check
+            | Self::Each
             | Self::Quality
             | Self::Rubric
             | Self::Dimension
@@ -267,6 +299,8 @@ impl Section {
             | Self::EdgeCases
             | Self::Consistency
             | Self::Tool
+            | Self::Undo
+            | Self::UndoProbe
             | Self::Plan
             | Self::Branch
             | Self::When
@@ -275,14 +309,16 @@ impl Section {
             | Self::Step
             | Self::Limits
             | Self::Guard
-            | Self::Control => false,
+            | Self::Control
+            | Self::Model
+            | Self::ModelPrice => false,
         }
     }
 
     /// Stands in a task and never in a manifest.
     fn is_of_task(self) -> bool {
         let of_plans = [Self::Plan, Self::Branch, Self::When, Self::Planning, Self::Method, Self::Step];
-        let of_work = [Self::Top, Self::Workspace, Self::Output, Self::Check, Self::Control];
+        let of_work = [Self::Top, Self::Each, Self::Workspace, Self::Output, Self::Check, Self::Control];
         let of_checks =
             [Self::Quality, Self::Rubric, Self::Dimension, Self::Claims, Self::EdgeCases, Self::Consistency];
         of_plans.contains(&self) || of_work.contains(&self) || of_checks.contains(&self)

@@ -3,6 +3,8 @@
 mod control;
 mod invocation;
 mod limits;
+mod models;
+mod routes;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -64,6 +66,7 @@ fn full() -> Value {
             "steps": 7, "tool_calls": 0, "tokens": 5e3, "cost_usd": 0.1, "active_seconds": 60, "repairs": 0, "parallel": 64,
             "truncations": 1, "attempts": 2, "output_tokens": 100, "model_seconds": 9, "approval_seconds": 10,
             "repair_percent": 50, "repair_seconds": 30, "depth": 0, "agents_alive": 1, "agents": 2, "tree_steps": 9,
+            "context_tokens": 9000,
             "tools": { "pay": 1, "read_file": "unlimited" },
         },
     })
@@ -164,6 +167,7 @@ fn everything_the_file_form_offers_arrives_in_the_task() {
             approval_ms: 10_000,
             repair_percent: 50,
             repair_ms: 30_000,
+            context_tokens: 9000,
             tools: [("pay", 1), ("read_file", UNLIMITED_COUNT)]
                 .map(|(name, most)| (ToolName::parse(name).unwrap(), most))
                 .into(),
@@ -225,14 +229,14 @@ fn all_problems_are_reported_at_once() {
         goal: `goal` is missing; say what is wanted, as in goal = "Make the tests pass"
         evidence[0]: "../secret" leaves the workspace; write a path below the workspace, without `..`
         evidence[1]: expected a text, found the number 7; write that
-        model: "nothing" names no model; write kind:argument, as in model = "scripted:model.yaml"
         review: "sometimes" is none of "when-unsure" or "when-unchecked" or "always" or "never"; write "when-unsure" or "when-unchecked" or "always" or "never"
         workspace.goal: `goal` belongs at the top of the file or in `[[plan]]`; move it there
-        workspace.mode: "Copy" is none of "copy" or "in-place"; did you mean "copy"?
+        workspace.mode: "Copy" is none of "copy" or "in-place" or "isolated"; did you mean "copy"?
         check[1].timeout: `timeout` is not known in `[[check]]`; did you mean `timeout_seconds`?
         check[0].command: the command is empty; name a program, as in ["make", "test"]
         check[1].name: `name` is missing; say what people call it, as in name = "tests"
         check[1].command: expected a list of words, as in ["make", "test"], found the text "make"; write that
+        model: there is no table [models.nothing]; write kind:argument, as in "openai:gpt-5", or describe it in [models.nothing]
         limits.step: `step` is not known in `[limits]`; did you mean `steps`?
         limits.steps: 0 is below 1; write a whole number from 1 to 1000000, or "unlimited"
         limits.parallel: 65 is above 64; write a whole number from 1 to 64
@@ -245,7 +249,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, quality, rubric, claims, edge_cases, consistency",
+        knows goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -261,7 +265,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, instructions, evidence, review, on_failure, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, quality, rubric, claims, edge_cases, consistency
+        knows goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 
@@ -466,6 +470,7 @@ fn the_fingerprint_is_of_the_task_and_its_tools() {
         effect: None,
         needs: None,
         invocation: Default::default(),
+        undo: None,
     };
     let fingerprint = Submission::fingerprint_of(&task, &[spec("Pays.")]);
     let reread: Task = serde_json::from_str(&serde_json::to_string(&task).unwrap()).unwrap();

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Review;
 use super::field::{Field, Table};
 use super::limits::Bound;
 use super::problem::quoted;
 use super::section::Section;
 use crate::control::Ppm;
 use crate::gate::{Doubts, Gate, Thresholds};
+use crate::id::SubtaskId;
 use crate::quality::{Check, CheckHow, TestLevel, TestRun};
 use crate::verify::{
     ASKS_MAX, Assertion, By, CASES_MAX, ClaimRules, DIMENSIONS_MAX, Dimension, EdgeCases, Of, Proof, Rubric,
@@ -42,12 +42,13 @@ const CASES: u32 = 5;
 const TIMEOUT: Bound = Bound::seconds("timeout_seconds", 3600);
 
 /// Keys of `[[check]]`.
-pub(super) const CHECK_KEYS: [&str; 12] = [
+pub(super) const CHECK_KEYS: [&str; 13] = [
     "name",
     "command",
     "timeout_seconds",
     "tests",
     "report",
+    "part",
     "file",
     "exists",
     "matches",
@@ -66,6 +67,8 @@ const RUBRIC_CHECK: &str = "rubric";
 const CLAIMS_CHECK: &str = "claims";
 const CASES_CHECK: &str = "edge cases";
 const ANSWERS_CHECK: &str = "consistency";
+/// Most answers that may be asked to be the same.
+const AGREE_MAX: i32 = 7;
 
 /// What an output must reach, and how sure the run must be of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,14 +85,6 @@ impl Standards {
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
-
-    /// Whether an output that the run is too unsure of goes back to repair.
-    pub(crate) fn sends_back(review: Review) -> bool {
-        match review {
-            Review::WhenUnsure => true,
-            Review::WhenUnchecked | Review::Always | Review::Never => false,
-        }
-    }
 }
 
 /// Every check of a task, in the order they are made.
@@ -100,7 +95,7 @@ pub(super) fn checks(top: &Table<'_>, evidence: &[String], standards: &Standards
         if top.get(key).is_some() {
             names.insert(name.to_owned());
         }
-        how.map(|how| Check { name: name.into(), how })
+        how.map(|how| Check { name: name.into(), how, part: None })
     };
     let mut checks: Vec<Check> = [
         add("output", OUTPUT_CHECK, section("output", Section::Output).and_then(|table| schema(&table))),
@@ -147,7 +142,22 @@ fn check(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<Check> {
         Some(command) => program(table, &command),
         None => assertion(table).map(CheckHow::Assert),
     };
-    Some(Check { name: name?, how: how? })
+    let part = part(table);
+    Some(Check { name: name?, how: how?, part })
+}
+
+/// The part of the plan a check is about. Repairs give the output as a whole, so only what
+/// lies in the workspace has parts.
+fn part(table: &Table<'_>) -> Option<SubtaskId> {
+    let field = table.get("part")?;
+    if table.get("command").is_none() && table.get("file").is_none() {
+        field.wrong("only a `command` or a `file` can be about a part", "leave `part` out, or name a `file`");
+    }
+    let part = SubtaskId::parse(field.text(NAME_MAX)?);
+    if let Err(bad) = &part {
+        field.wrong(bad.to_string(), "name a sub-task of `plan`");
+    }
+    part.ok()
 }
 
 /// Refuses keys that mean nothing beside what the check is.
@@ -339,7 +349,24 @@ fn sampling(table: &Table<'_>) -> CheckHow {
     });
     let by =
         table.get("by").and_then(|field| field.one_of(&[("vote", By::Vote), ("similarity", By::Similarity)]));
-    CheckHow::Consistent(Sampling { samples: samples.unwrap_or(fewest), by: by.unwrap_or(By::Vote) })
+    let by = by.unwrap_or(By::Vote);
+    match agree(table) {
+        Some(agree) => CheckHow::Consistent(Sampling { samples: 0, by, agree }),
+        None => CheckHow::Consistent(Sampling { samples: samples.unwrap_or(fewest), by, agree: 0 }),
+    }
+}
+
+/// `agree`: answers that hold, instead of samples that nobody checked.
+fn agree(table: &Table<'_>) -> Option<u32> {
+    let field = table.get("agree")?;
+    let agree = u32::try_from(field.whole_number(2, AGREE_MAX)?).ok()?;
+    if table.get("samples").is_some() {
+        field.wrong(
+            "`samples` asks for other answers, `agree` for answers that hold",
+            "leave one of them out",
+        );
+    }
+    Some(agree)
 }
 
 /// `[quality]`. Anything below the defaults must be meant: `looser = true`.

@@ -52,11 +52,16 @@ impl Mark {
     }
 
     /// The mark of one text of a run: from the run's chance, which no author of the
-    /// text knows, and from its place, which no other text of the run has.
+    /// text knows, and from its place, which no other text of the run has. Letters alone:
+    /// small models take digits beside a text for part of it.
     #[must_use]
     pub fn of(seed: &str, place: &str) -> Self {
         let digest = Digest::of_parts(&[b"mark", seed.as_bytes(), place.as_bytes()]);
-        Self(digest.to_string().chars().take(Self::LEN_MADE).collect())
+        let letter = |digit: char| match digit.to_digit(10) {
+            Some(value) => char::from(b'g'.saturating_add(u8::try_from(value).unwrap_or_default())),
+            None => digit,
+        };
+        Self(digest.to_string().chars().take(Self::LEN_MADE).map(letter).collect())
     }
 
     /// As it is written.

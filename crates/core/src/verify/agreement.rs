@@ -29,6 +29,15 @@ pub struct Sampling {
     pub samples: u32,
     /// How they are compared.
     pub by: By,
+    /// Instead of other answers: how many answers must be the same that hold in all other
+    /// checks; 0 where samples are asked for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub agree: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// How far other answers agree with the output.
@@ -69,6 +78,17 @@ pub fn agree<'s>(by: By, output: &str, samples: &'s [String]) -> (Agreement, Opt
             (Agreement { score, samples: count, most_alike: 0 }, None)
         }
     }
+}
+
+/// Counts the output and the earlier answers that held as it does and are the same, out of
+/// `wanted`.
+#[must_use]
+pub fn confirm(wanted: u32, output: &str, earlier: &[String]) -> Agreement {
+    let own = plain(output);
+    let same = 1 + earlier.iter().filter(|answer| plain(answer) == own).count();
+    let same = u32::try_from(same).unwrap_or(u32::MAX);
+    let score = Ppm::share(u64::from(same.min(wanted)), u64::from(wanted.max(1)));
+    Agreement { score, samples: u32::try_from(earlier.len()).unwrap_or(u32::MAX), most_alike: same }
 }
 
 /// JSON in canonical form; other text with its white space evened out, and letters alike.

@@ -29,7 +29,7 @@ use crate::message::Payload;
 use crate::plan::unfenced;
 use crate::quality::{CheckHow, CheckOutcome, Failure};
 
-pub use agreement::{Agreement, By, SAMPLES, Sampling, agree};
+pub use agreement::{Agreement, By, SAMPLES, Sampling, agree, confirm};
 pub use assertion::{Assertion, Of, Proof, Target};
 pub use cases::{CASES_MAX, EdgeCase, EdgeCases};
 pub use claims::{CLAIMS_MAX, Claim, ClaimCounts, ClaimRules, Stance};

@@ -187,7 +187,7 @@ fn tests(passed: u64, failed: u64) -> Option<Measure> {
 
 fn command() -> Check {
     let how = CheckHow::Command { argv: vec!["t".into()], timeout_ms: 1 };
-    Check { name: "c".into(), how }
+    Check { name: "c".into(), how, part: None }
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a_run_of_tests_that_failed_is_never_worth_a_whole() {
 
 #[test]
 fn a_rubric_that_could_not_run_shuts_the_gates_of_its_dimensions() {
-    let check = Check { name: "rubric".into(), how: rubric() };
+    let check = Check { name: "rubric".into(), how: rubric(), part: None };
     let none = result(CheckOutcome::CouldNotRun("x".into()), None);
     let found = scores(std::slice::from_ref(&check), &[none]);
     for gate in [Gate::Correct, Gate::Complete, Gate::Coherent, Gate::Safe] {
@@ -221,8 +221,11 @@ fn a_rubric_that_could_not_run_shuts_the_gates_of_its_dimensions() {
 #[test]
 fn what_is_known_of_an_output_comes_from_what_was_measured() {
     let agreement = Measure::Agreement(Agreement { score: Ppm(666_666), samples: 3, most_alike: 2 });
-    let sampled =
-        Check { name: "s".into(), how: CheckHow::Consistent(Sampling { samples: 3, by: By::Vote }) };
+    let sampled = Check {
+        name: "s".into(),
+        how: CheckHow::Consistent(Sampling { samples: 3, by: By::Vote, agree: 0 }),
+        part: None,
+    };
     let checks = [command(), command(), sampled];
     let results = [
         result(CheckOutcome::Passed, None),
@@ -232,6 +235,15 @@ fn what_is_known_of_an_output_comes_from_what_was_measured() {
     let found = features(&checks, &results, 2);
     assert_eq!((found.verified, found.tested), (Some(Ppm::ONE), Some(Ppm::ONE)));
     assert_eq!((found.consistent, found.judged, found.repairs), (Some(Ppm(666_666)), None, 2));
+}
+
+#[test]
+fn only_answers_of_the_same_value_confirm_an_output() {
+    let earlier = [r#"{"b":2,"a":1.0}"#.to_owned(), r#"{"a":1,"b":3}"#.to_owned()];
+    let found = confirm(2, r#"{"a": 1.0, "b": 2}"#, &earlier);
+    assert_eq!((found.score, found.samples, found.most_alike), (Ppm::ONE, 2, 2));
+    assert_eq!(confirm(3, r#"{"a": 1.0, "b": 2}"#, &earlier).score, Ppm(666_666));
+    assert_eq!(confirm(2, "x", &[]).score, Ppm(500_000));
 }
 
 proptest! {

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Spend;
-use crate::event::{Event, Outcome, Purpose, Settlement, Subject, Verdict};
+use crate::event::{Elided, Escalated, Event, Outcome, Purpose, Settlement, Subject, Verdict};
 use crate::gate::Assurance;
-use crate::id::{ActionId, Millis, RunId, ToolName};
+use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName};
 use crate::message::Payload;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::Diagnosis;
 use crate::run::Run;
+use crate::task::Submission;
 
 /// Version of the provenance record's shape.
 pub const PROVENANCE: u16 = 1;
@@ -41,6 +42,9 @@ pub struct Provenance {
     pub calls: Vec<CallRef>,
     /// Every model call, in order.
     pub steps: Vec<StepRef>,
+    /// What was left out of conversations, so that they fit their models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elisions: Vec<Elided>,
     /// Every check, in order.
     pub checks: Vec<CheckRef>,
     /// Gates, confidence and disposition of the last verification.
@@ -48,6 +52,12 @@ pub struct Provenance {
     pub assurance: Option<Box<Assurance>>,
     /// Every diagnosis that led to a repair.
     pub repairs: Vec<Diagnosis>,
+    /// What was tried beyond repair.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalations: Vec<Escalated>,
+    /// Parts of the plan the output is without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<SubtaskId>,
     /// Who agreed to what.
     pub approvals: Vec<ApprovalRef>,
     /// What it took.
@@ -76,6 +86,9 @@ pub struct StepRef {
     pub step: u32,
     /// What for.
     pub purpose: Purpose,
+    /// Whom it was sent to, where that is not the task's own model or its critic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Hash of the exact request.
     pub request: Digest,
     /// Hash of what it said, if it answered.
@@ -143,9 +156,12 @@ impl Provenance {
             evidence: Vec::new(),
             calls: Vec::new(),
             steps: Vec::new(),
+            elisions: Vec::new(),
             checks: Vec::new(),
             assurance: None,
             repairs: Vec::new(),
+            escalations: Vec::new(),
+            missing: Vec::new(),
             approvals: Vec::new(),
             spend: Spend::default(),
             tokens_by_phase: BTreeMap::new(),
@@ -155,26 +171,17 @@ impl Provenance {
     }
 
     /// Takes note of one event.
+    #[expect(clippy::too_many_lines, reason = "an exhaustive match that only dispatches")]
     pub fn note(&mut self, event: &Event, at: Millis) {
         match event {
-            Event::Submitted(submission) => {
-                self.submitted_at = at;
-                self.goal.clone_from(&submission.task.goal);
-                self.model.clone_from(&submission.task.model);
-                self.fingerprint = Some(submission.fingerprint);
-            }
+            Event::Submitted(submission) => self.submitted(submission, at),
             Event::Planned { sha256, .. } | Event::Replanned { sha256, .. } => self.plan = Some(*sha256),
             Event::Retrieved { evidence, .. } => {
                 let refs = evidence.iter();
                 self.evidence =
                     refs.map(|item| EvidenceRef { path: item.path.clone(), sha256: item.sha256 }).collect();
             }
-            Event::StepStarted { step, purpose, request, .. } => self.steps.push(StepRef {
-                step: *step,
-                purpose: purpose.clone(),
-                request: *request,
-                reply: None,
-            }),
+            Event::StepStarted { .. } => self.note_step(event),
             Event::StepFinished { step, usage, text, .. } => self.reply(*step, usage.total(), text),
             Event::CallStarted { .. }
             | Event::CallFinished { .. }
@@ -187,6 +194,8 @@ impl Provenance {
                 log: result.log.digest(),
             }),
             Event::Verified { assurance, .. } => self.assurance.clone_from(assurance),
+            Event::Elided(what) => self.elisions.push(Elided::clone(what)),
+            Event::Escalated(what) => self.escalations.push(Escalated::clone(what)),
             Event::Diagnosed { diagnosis, .. } => self.repairs.push(diagnosis.clone()),
             Event::ApprovalSettled { subject, binds, verdict } => self.approvals.push(ApprovalRef {
                 subject: *subject,
@@ -203,6 +212,7 @@ impl Provenance {
             | Event::Decomposed { .. }
             | Event::SubtaskStarted { .. }
             | Event::StepFailed { .. }
+            | Event::Routed(_)
             | Event::ApprovalRequested { .. }
             | Event::CallInDoubt { .. }
             | Event::CallTroubled { .. }
@@ -220,12 +230,29 @@ impl Provenance {
             | Event::Stopping { .. }
             | Event::RollbackStarted { .. }
             | Event::Restored { .. }
+            | Event::CompensationStarted { .. }
+            | Event::CompensationTroubled { .. }
+            | Event::Compensated { .. }
+            | Event::AlertRaised { .. }
+            | Event::AlertTold { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
+            | Event::LandingStarted { .. }
+            | Event::ChangesFound(_)
+            | Event::Landed { .. }
             | Event::Paused { .. }
             | Event::Resumed { .. }
             | Event::SignalRefused { .. }
             | Event::NotTakenUp { .. }
             | Event::Ended { .. } => {}
         }
+    }
+
+    fn submitted(&mut self, submission: &Submission, at: Millis) {
+        self.submitted_at = at;
+        self.goal.clone_from(&submission.task.goal);
+        self.model.clone_from(&submission.task.model);
+        self.fingerprint = Some(submission.fingerprint);
     }
 
     /// The finished record, as canonical JSON: what was noted, how the run stood,
@@ -235,6 +262,7 @@ impl Provenance {
         let mut whole = self.clone();
         whole.spend = run.spend;
         whole.output = run.output.iter().flatten().map(Payload::digest).collect();
+        whole.missing.clone_from(&run.recourse.missing);
         whole.head = head;
         whole.made_at = at;
         canonical_value(&serde_json::to_value(&whole).unwrap_or_default())
@@ -252,6 +280,13 @@ impl Provenance {
         };
         let sum = self.tokens_by_phase.entry(phase.into()).or_default();
         *sum = sum.saturating_add(tokens);
+    }
+
+    fn note_step(&mut self, event: &Event) {
+        let Event::StepStarted { step, purpose, request, sent, .. } = event else { return };
+        let model = sent.as_ref().map(|sent| sent.model.clone());
+        let (step, purpose, request) = (*step, purpose.clone(), *request);
+        self.steps.push(StepRef { step, purpose, model, request, reply: None });
     }
 
     fn note_call(&mut self, event: &Event) {

@@ -2,7 +2,8 @@
 
 use crate::control::{Rates, Strategy};
 use crate::defect::Cause;
-use crate::event::{Event, Finding};
+use crate::event::{Escalated, Escalation, Event, Finding};
+use crate::id::SubtaskId;
 use crate::quality::{CheckOutcome, CheckResult};
 
 /// One line about a repair.
@@ -17,6 +18,20 @@ pub(super) fn line(event: &Event) -> String {
         None => format!("repair {round} done"),
         Some(why) => format!("repair {round} changed nothing: {why}"),
     }
+}
+
+/// One line about what is tried beyond repair.
+pub(super) fn escalated(Escalated { step, why }: &Escalated) -> String {
+    let step = match step {
+        Escalation::BiggerModel { model, rung } => format!("{model} repairs, rung {rung} of the ladder"),
+        Escalation::ReDecompose => "the task is broken down otherwise".into(),
+        Escalation::Partial { missing } => {
+            let missing: Vec<&str> = missing.iter().map(SubtaskId::as_str).collect();
+            format!("what holds is taken for itself, without {}", missing.join(", "))
+        }
+        Escalation::Person { .. } => "a person is asked about the best there is".into(),
+    };
+    format!("escalated ({why}): {step}")
 }
 
 /// What strategies did against what causes in one run. A repair worked if everything

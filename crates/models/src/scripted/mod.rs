@@ -85,6 +85,10 @@ impl Model for Scripted {
         self.script.price
     }
 
+    fn context_tokens(&self) -> Option<u64> {
+        self.script.context_tokens
+    }
+
     fn is_remote(&self) -> bool {
         false
     }

@@ -10,7 +10,7 @@ use super::expect::Expect;
 use super::script::{BadScript, Failing, Script, ScriptedReply, Stall, VERSION};
 use crate::SaidCall;
 
-const SCRIPT_KEYS: &[&str] = &["script", "usage", "price", "free", "conversations"];
+const SCRIPT_KEYS: &[&str] = &["script", "usage", "price", "free", "context_tokens", "conversations"];
 const USAGE_KEYS: &[&str] = &["input", "output", "cached", "reasoning"];
 const PRICE_KEYS: &[&str] = &["input", "output", "cached", "reasoning"];
 const REPLY_KEYS: &[&str] =
@@ -43,6 +43,7 @@ pub(super) fn script(value: &Value) -> Read<Script> {
     Ok(Script {
         usage: fields.get("usage").map(|found| usage(found, "usage")).transpose()?,
         price: priced(&fields)?,
+        context_tokens: fields.number("context_tokens")?,
         conversations,
     })
 }
@@ -103,7 +104,11 @@ fn calls(value: &Value, place: &str, index: usize) -> Read<Vec<SaidCall>> {
         let fields = Fields::new(value, &place, CALL_KEYS)?;
         let args = match (fields.get("args"), fields.text("raw_args")?) {
             (Some(_), Some(_)) => return Err(wrong(&place, "`args` and `raw_args` exclude each other")),
-            (Some(args), None) => args.to_string(),
+            (Some(args), None) => {
+                let mut args = args.clone();
+                args.sort_all_objects();
+                args.to_string()
+            }
             (None, Some(raw)) => raw,
             (None, None) => "{}".to_owned(),
         };

@@ -22,6 +22,8 @@ pub struct Script {
     pub(super) usage: Option<Usage>,
     /// `None`: the script says that it is not free, and not what it costs.
     pub(super) price: Option<Price>,
+    /// What it takes in one call, if it says so.
+    pub(super) context_tokens: Option<u64>,
     pub(super) conversations: BTreeMap<String, Vec<ScriptedReply>>,
 }
 

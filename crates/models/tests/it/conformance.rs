@@ -13,12 +13,22 @@ async fn the_scripted_double_keeps_every_promise_of_a_model() {
         {"say": "two calls", "stream": 3, "calls": [{"tool": "a"}, {"tool": "b"}]},
         {"say": "cut of", "stop": "truncated", "calls": [{"tool": "a", "raw_args": "{\"pa"}]},
         {"say": "never", "stall": "forever"},
+        {"say": "{\"total\": 1}", "stream": 2},
+        {"say": "later", "fails": [{"rate_limited": 20}]},
+        {"say": "not at all", "fails": ["permanent"]},
     ]));
+    let after = |many: usize| {
+        let replies = (0..many).map(|number| reply(&number.to_string()));
+        request([user("go")].into_iter().chain(replies).collect())
+    };
     let subject = Subject {
         model: Arc::new(model),
         with_calls: request(vec![user("go")]),
         truncated: request(vec![user("go"), reply("1")]),
         slow: request(vec![user("go"), reply("1"), reply("2")]),
+        structured: Some(after(3)),
+        limited: Some(after(4)),
+        refused: Some(after(5)),
     };
     assert_eq!(check(&subject).await, Ok(()));
 }
@@ -34,6 +44,9 @@ async fn a_model_whose_cut_reply_does_not_say_so_is_found_out() {
         with_calls: request(vec![user("go")]),
         truncated: request(vec![user("go"), reply("1")]),
         slow: request(vec![user("go")]),
+        structured: None,
+        limited: None,
+        refused: None,
     };
     let broken = check(&subject).await.unwrap_err();
     assert_eq!(broken, "broken promise: a reply that hit the limit says truncated");

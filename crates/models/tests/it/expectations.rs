@@ -23,6 +23,7 @@ fn tool(name: &str) -> ToolSpec {
         effect: None,
         needs: None,
         invocation: Default::default(),
+        undo: None,
     }
 }
 

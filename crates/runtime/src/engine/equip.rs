@@ -4,21 +4,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bowline_core::budget::Price;
 use bowline_core::quality::CheckHow;
 use bowline_core::run::Run;
 use bowline_core::task::{self, Task, WorkspaceMode};
 use bowline_core::tool::ToolSpec;
 use bowline_mcp::Servers;
-use bowline_models::Model;
 use bowline_tools::{
-    Missing, NoCage, Reach, Registry, Sandbox, Secrets, Workspace, check, copy_tree, evidence, runs_programs,
+    BadTools, Missing, NoCage, Reach, Registry, Sandbox, Secrets, Workspace, check, compensate, copy_tree,
+    evidence, isolation, runs_programs,
 };
 
-use super::Inner;
+use super::{Inner, undo};
 use crate::aside;
+use crate::cast::Models;
 use crate::error::EngineError;
-use crate::hands::{Critic, Hands};
+use crate::hands::Hands;
 use crate::judge::Judge;
 use crate::servers::{self, Connections};
 use crate::texts::Texts;
@@ -39,7 +39,7 @@ impl Inner {
                 })?;
             }
         }
-        if task.workspace.mode == WorkspaceMode::Copy && self.home.is_none() {
+        if task.workspace.mode != WorkspaceMode::InPlace && self.home.is_none() {
             return Err(EngineError::Task {
                 what: "the task wants a copy of its workspace, and this engine has no home to put it in"
                     .into(),
@@ -84,13 +84,26 @@ impl Inner {
     }
 
     /// The folder a run works in; a copy is made once, whole or not at all.
-    async fn workspace(&self, run: &Run) -> Result<Workspace, EngineError> {
+    pub(super) async fn workspace(&self, run: &Run) -> Result<Workspace, EngineError> {
         let given = Path::new(&run.task.workspace.path);
         let opened = match (run.task.workspace.mode, &self.home) {
-            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy, None) => Workspace::open(given)?,
-            (WorkspaceMode::Copy, Some(home)) => {
+            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy | WorkspaceMode::Isolated, None) => {
+                Workspace::open(given)?
+            }
+            (mode @ (WorkspaceMode::Copy | WorkspaceMode::Isolated), Some(home)) => {
                 let copy = home.join("workspaces").join(run.id.as_str());
-                copy_tree(given, &copy).await?;
+                if run.ending().is_some() && !copy.exists() {
+                    return Err(EngineError::Task {
+                        what: format!("the copy that run {} worked on is gone", run.id),
+                        remedy: "nothing can be done about it any more; what was not applied is lost".into(),
+                    });
+                }
+                let base = self.base(&run.id).unwrap_or_default();
+                if mode == WorkspaceMode::Isolated {
+                    isolation::prepare(given, &copy, &base).await.map_err(no_copy)?;
+                } else {
+                    copy_tree(given, &copy, &base).await?;
+                }
                 Workspace::open(&copy)?
             }
         };
@@ -122,28 +135,39 @@ impl Inner {
         };
         let workspace = self.workspace(run).await?;
         let mut registry = Registry::as_submitted(&run.task.tools, &self.tools, &run.tools)?;
-        let model = self.model(&run.task, &run.task.model)?;
-        let critic = self.critic(&run.task)?;
+        // Whoever undoes asks no model, and no server that has no part in it.
+        let is_undo = run.has_afterwork();
+        let models = Arc::new(if is_undo {
+            Models::only(&run.task, Arc::new(undo::NoModel))
+        } else {
+            Models::of(self.models.as_ref(), &run.task)?
+        });
+        let secrets = secrets.hiding(models.secrets());
         let servers = self.servers(workspace.root(), sandbox.clone(), &reach);
-        let connections = Connections::open(&run.task, servers.as_ref()).await?;
+        let connections = if is_undo && !undo::needs_servers(run) {
+            Connections::default()
+        } else {
+            Connections::open(&run.task, servers.as_ref()).await?
+        };
         if let Err(error) = connections.add_to(&mut registry, &run.task, Some(&run.tools)) {
             connections.close().await;
             return Err(error);
         }
         let hands = Hands {
             run: run.id.clone(),
+            task: run.task.clone(),
             epoch,
             store: self.store.clone(),
             registry: Arc::new(registry),
-            inference: aside::of(&run.task, &model),
+            inference: aside::of(&run.task, models.own()),
             judge: Arc::new(Judge::new(run.task.clone(), secrets.clone())),
             secrets,
             workspace,
             sandbox,
             reach,
-            model,
-            critic,
+            models,
             programs,
+            base: self.base(&run.id),
             results: self.home.as_ref().map(|home| home.join("results")),
             texts: Texts::new(self.store.clone()),
             clock: self.clock.clone(),
@@ -161,10 +185,10 @@ impl Inner {
     /// not touch the original, and neither do its servers.
     fn looking_place(&self, task: &Task) -> Result<PathBuf, EngineError> {
         match (task.workspace.mode, &self.home) {
-            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy, None) => {
+            (WorkspaceMode::InPlace, _) | (WorkspaceMode::Copy | WorkspaceMode::Isolated, None) => {
                 Ok(PathBuf::from(&task.workspace.path))
             }
-            (WorkspaceMode::Copy, Some(home)) => {
+            (WorkspaceMode::Copy | WorkspaceMode::Isolated, Some(home)) => {
                 let place = home.join("servers");
                 std::fs::create_dir_all(&place).map_err(|error| EngineError::Task {
                     what: format!("cannot make {}: {error}", place.display()),
@@ -192,7 +216,11 @@ impl Inner {
         let added = connections.add_to(&mut registry, task, None);
         connections.close().await;
         sandbox.close().await;
-        added.map(|()| registry.specs())
+        added?;
+        if let Some((name, by)) = compensate::missing_tools(&registry).into_iter().next() {
+            return Err(BadTools::NoUndoTool { name, by }.into());
+        }
+        Ok(registry.specs())
     }
 }
 
@@ -227,6 +255,7 @@ fn masked(error: EngineError, secrets: &Secrets) -> EngineError {
         | EngineError::Append(_)
         | EngineError::Model(_)
         | EngineError::Tools(_)
+        | EngineError::ChangedSince { .. }
         | EngineError::Copy(_)
         | EngineError::NoBeginning { .. }
         | EngineError::OutOfStep { .. }
@@ -247,34 +276,18 @@ fn without_secrets(spec: ToolSpec, secrets: &Secrets) -> ToolSpec {
     ToolSpec { description, schema, ..spec }
 }
 
+/// Why a run has no copy to work on.
+fn no_copy(error: isolation::NoCopy) -> EngineError {
+    match error {
+        isolation::NoCopy::Copy(error) => error.into(),
+        isolation::NoCopy::Base(bad) => {
+            EngineError::Task { what: bad.to_string(), remedy: bad.remedy().into() }
+        }
+    }
+}
+
 /// What a task may reach, or what is wrong with how it says so.
 pub(crate) fn reach_of(task: &Task) -> Result<Reach, EngineError> {
     Reach::of(task)
         .map_err(|bad| EngineError::Task { what: bad.to_string(), remedy: bad.remedy().to_string() })
-}
-
-impl Inner {
-    /// The model of a task. A sovereign run has none that is elsewhere.
-    pub(super) fn model(&self, task: &Task, name: &str) -> Result<Arc<dyn Model>, EngineError> {
-        let model = self.models.open(task, name)?;
-        if model.is_remote() && !task.privacy.lets_out() {
-            return Err(EngineError::Task {
-                what: format!("the run is sovereign, and {name} is not on this machine"),
-                remedy: "choose a model on this machine, or another privacy tier".into(),
-            });
-        }
-        Ok(model)
-    }
-
-    /// The model that judges and diagnoses, where it is another.
-    pub(super) fn critic(&self, task: &Task) -> Result<Option<Critic>, EngineError> {
-        let Some(name) = task.critic.as_ref().filter(|name| **name != task.model) else { return Ok(None) };
-        Ok(Some((name.clone(), self.model(task, name)?)))
-    }
-
-    /// What the critic costs, where it is another model.
-    pub(super) fn critic_price(&self, task: &Task) -> Result<Option<Price>, EngineError> {
-        let Some((name, model)) = self.critic(task)? else { return Ok(None) };
-        model.price().map(Some).ok_or_else(|| super::unpriced(&name))
-    }
 }

@@ -9,6 +9,7 @@ use bowline_core::task::Task;
 use bowline_core::view::{outcome, quality_series, repair_rates};
 use bowline_store::{EndingKind, ListFilter, RunStore};
 
+use crate::error::EngineError;
 use crate::fold::history;
 
 /// Latest runs that are looked at, and how many of the class are read.
@@ -70,9 +71,12 @@ pub(super) async fn of(store: &dyn RunStore, task: &Task) -> Learned {
 }
 
 /// What people said about outputs, of runs of this class or of all.
-pub(super) async fn outcomes(store: &dyn RunStore, class: Option<&str>) -> Vec<Recorded> {
+pub(super) async fn outcomes(
+    store: &dyn RunStore,
+    class: Option<&str>,
+) -> Result<Vec<Recorded>, EngineError> {
     let filter = ListFilter { max: OUTCOMES_MAX, ..ListFilter::default() };
-    let rows = store.list(filter).await.unwrap_or_default();
+    let rows = store.list(filter).await?;
     let mut recorded = Vec::new();
     for row in rows {
         let is_wanted = match class {
@@ -80,11 +84,11 @@ pub(super) async fn outcomes(store: &dyn RunStore, class: Option<&str>) -> Vec<R
             None => true,
         };
         if is_wanted {
-            let events = history(store, &row.run, 1, u64::MAX).await.unwrap_or_default();
+            let events = history(store, &row.run, 1, u64::MAX).await?;
             recorded.extend(outcome(events.iter().map(|(_, _, event)| event)));
         }
     }
-    recorded
+    Ok(recorded)
 }
 
 async fn is_of(store: &dyn RunStore, run: &RunId, class: &str) -> bool {

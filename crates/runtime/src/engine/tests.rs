@@ -60,6 +60,8 @@ async fn a_claim_is_kept_while_something_takes_longer_than_it_lasts() {
         novel: false,
         rates: Default::default(),
         critic_price: None,
+        prices: Default::default(),
+        contexts: Default::default(),
     };
     store.submit(&run(), submission, clock.now()).await.unwrap();
     let claimed = store.claim(&run(), &engine.inner.worker, LEASE_MS, clock.now()).await.unwrap();

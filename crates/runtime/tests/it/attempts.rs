@@ -46,6 +46,7 @@ impl Shop {
             timeout_ms: 10_000,
             effect: None,
             invocation: Default::default(),
+            undo: None,
             needs: None,
         };
         Arc::new(Self { spec, closed, calls: AtomicU32::new(0), keys: Default::default() })

@@ -9,9 +9,13 @@
 
 mod asides;
 mod attempts;
+mod context;
 mod expiry;
 mod golden;
 mod loop_end_to_end;
 mod own_tools;
 mod queue;
+mod routes;
+mod servers;
+mod undo;
 mod world;

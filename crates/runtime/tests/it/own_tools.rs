@@ -34,6 +34,7 @@ impl Counter {
             effect: None,
             needs: None,
             invocation: Default::default(),
+            undo: None,
         };
         Arc::new(Self { spec, calls: AtomicUsize::new(0) })
     }

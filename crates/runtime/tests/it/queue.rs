@@ -37,6 +37,7 @@ impl<F: Fn() + Send + Sync> Once<F> {
             timeout_ms: 10_000,
             effect: None,
             invocation: Default::default(),
+            undo: None,
             needs: None,
         };
         Arc::new(Self(spec, act))

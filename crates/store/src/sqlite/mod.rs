@@ -67,10 +67,11 @@ pub enum Role {
 /// the right to work.
 pub struct SqliteStore {
     role: Role,
-    // Dropped in this order: the lock goes last, when nothing is written any more.
-    writer: Writer,
+    // Dropped in this order: the writer closes the database, and the lock goes last, when
+    // nothing is written any more.
     readers: Readers,
     watch: Watch,
+    writer: Writer,
     _lock: Option<WorkerLock>,
 }
 
@@ -98,7 +99,7 @@ impl SqliteStore {
         let readers = Readers::open(&path)?;
         let watch = Watch::new(schema::open_reader(&path)?, Arc::clone(&changed));
         let writer = Writer::start(conn, changed).map_err(said)?;
-        Ok(Self { role, writer, readers, watch, _lock: lock })
+        Ok(Self { role, readers, watch, writer, _lock: lock })
     }
 
     /// What the writer has done since the store was opened.

@@ -10,6 +10,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::OpenError;
@@ -165,8 +166,15 @@ pub(super) fn lengthen_log(conn: &Connection) -> rusqlite::Result<()> {
 pub(super) fn open_reader(path: &Path) -> Result<Connection, OpenError> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -4096;")
+        .and_then(|()| leave_the_log(&conn))
         .map_err(|error| trouble(path, error))?;
     Ok(conn)
+}
+
+/// Closing this connection does not move the log into the database: who only reads does
+/// not write, and after a failed sync nobody may trust what the log holds.
+pub(super) fn leave_the_log(conn: &Connection) -> rusqlite::Result<()> {
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(|_| ())
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {

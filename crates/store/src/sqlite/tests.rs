@@ -1,5 +1,6 @@
 //! What only the inside can arrange: full disks, failed commits, groups.
 
+use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
@@ -172,6 +173,24 @@ async fn a_failed_commit_fails_the_whole_group_and_poisons_the_store() {
     let mut fence = store.claim(&one.run, &worker, 1000, Millis(1)).await.unwrap().fence;
     assert_eq!(fence.next_seq, 2);
     store.append(&mut fence, batch("a")).await.unwrap();
+}
+
+#[tokio::test]
+async fn closing_a_store_moves_its_log_into_the_database_unless_a_commit_failed() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("store.db-wal");
+    let bytes = || fs::read(dir.path().join("store.db")).unwrap();
+    let (store, broken) = open_breakable(&dir);
+    let mut fence = owned(&store, "one").await;
+    store.row(&fence.run).await.unwrap();
+    let before = bytes();
+    broken.store(true, Ordering::Relaxed);
+    assert!(store.append(&mut fence, batch("a")).await.is_err());
+    broken.store(false, Ordering::Relaxed);
+    drop(store);
+    assert!(log.exists() && bytes() == before, "what was not synced is not trusted");
+    drop(open(&dir));
+    assert!(!log.exists() && bytes() != before);
 }
 
 #[tokio::test]

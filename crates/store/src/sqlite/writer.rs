@@ -18,7 +18,7 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::heads::Heads;
-use super::schema::PAGE_BYTES;
+use super::schema::{self, PAGE_BYTES};
 use super::stall::Stall;
 use super::trouble;
 use crate::{AppendError, StoreError};
@@ -290,6 +290,10 @@ impl Desk {
             self.changed.notify_waiters();
             self.changed.notify_one();
             self.shorten_log();
+        }
+        if self.poison.get().is_some() {
+            // It cannot fail for a connection that is open.
+            let _ = schema::leave_the_log(&self.conn);
         }
     }
 

@@ -34,6 +34,7 @@ pub(crate) fn command_spec(name: ToolName, command: &CommandTool) -> ToolSpec {
         effect: None,
         needs: None,
         invocation: Default::default(),
+        undo: None,
     }
 }
 
@@ -60,6 +61,8 @@ impl CommandCall {
             let value = ctx.secrets.value(name).ok_or_else(|| format!("the agent has no secret {name}"))?;
             variables.push((name.clone(), value.to_owned()));
         }
+        let mut args = args.clone();
+        args.sort_all_objects();
         let input = args.to_string().into_bytes();
         let program = Program {
             argv,

@@ -13,6 +13,7 @@
 mod capture;
 mod command;
 mod command_tool;
+pub(crate) mod git;
 mod served;
 mod tether;
 

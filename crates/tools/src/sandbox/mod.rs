@@ -19,6 +19,7 @@ use bowline_core::agent::server::{self, Server};
 use bowline_core::event::Confinement;
 use bowline_core::task;
 use bowline_core::task::Task;
+use bowline_core::undo::How;
 
 use crate::background;
 use crate::reach::Reach;
@@ -121,7 +122,11 @@ pub fn runs_programs(task: &Task) -> bool {
     let is_command = |check: &bowline_core::quality::Check| check.how.program().is_some();
     let is_started = |server: &Server| matches!(server.how, server::Reach::Stdio { .. });
     let starts_servers = task.agent.as_ref().is_some_and(|agent| agent.servers.iter().any(is_started));
-    starts_servers || task.tools.iter().any(is_program) || task.checks.iter().any(is_command)
+    let is_undone_so = |choice: &task::ToolChoice| {
+        choice.undo.as_ref().is_some_and(|undo| matches!(undo.how, How::Command { .. }))
+    };
+    let tools = task.tools.iter().any(|choice| is_program(choice) || is_undone_so(choice));
+    starts_servers || tools || task.checks.iter().any(is_command) || task.on_alert.is_some()
 }
 
 /// The program in its cage, not started yet.

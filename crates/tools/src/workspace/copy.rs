@@ -1,19 +1,27 @@
 //! A copy of a whole folder, there completely or not at all.
 //!
 //! The copy grows in a temporary sibling that is written to the disk and renamed at
-//! the end, so a target that exists is complete, also after the power failed. The sibling is locked while it grows: one left by a
+//! the end, so a target that exists is complete, for a copy that is synced also after the power failed. The sibling is locked while it grows: one left by a
 //! killed process is not locked and is begun again; a live one is left alone.
+//!
+//! What is copied is listed first; the files are then copied side by side. What each was
+//! like is written down beside the copy: its base.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read as _};
-use std::ops::ControlFlow;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+mod files;
+mod listed;
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode};
+use rustix::fs::FlockOperation;
 
-use super::{BadWorkspace, Found, InsidePath, Kind, RACES_MAX, READ_ENTRY_FLAGS, Walk, Workspace};
+use super::{BadWorkspace, RACES_MAX, Workspace};
 use crate::background::{self, StopFlag};
+use crate::isolation::base::Base;
+use crate::program::git;
+use listed::{Listed, What};
 
 /// Most files and folders of one copy.
 pub const COPY_FILES_MAX: u64 = 100_000;
@@ -26,6 +34,9 @@ const COPY_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(600);
 
 /// Runs live here; they are never copied.
 const SKIPPED: &[&str] = &[".bowline"];
+
+/// In a copy that is brought back, neither is the repository.
+const SKIPPED_APART: &[&str] = &[".bowline", ".git"];
 
 /// What was copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,58 +118,81 @@ impl CopyError {
     }
 }
 
-/// Copies a folder to a place where nothing is yet. If something is there, it is
-/// a complete copy and left as it is.
-pub async fn copy_tree(from: &Path, to: &Path) -> Result<Copied, CopyError> {
+/// Copies a folder to a place where nothing is yet, and writes down at `base` what it
+/// was like. If something is there, it is a complete copy and left as it is.
+pub async fn copy_tree(from: &Path, to: &Path, base: &Path) -> Result<Copied, CopyError> {
+    let order = Order { what: What::Everything(SKIPPED), base: base.to_owned(), sync: Sync::DISK };
+    copy_in_background(from, to, order).await
+}
+
+/// The same of what a repository tracks or would track, or, without one, of everything
+/// but `.git`; the copy is not synced, and its base says so.
+pub async fn copy_apart(from: &Path, to: &Path, base: &Path) -> Result<Copied, CopyError> {
+    if to.symlink_metadata().is_ok() {
+        return Ok(Copied::default());
+    }
+    let what = match git::files(from).await {
+        Some(files) => What::Files(files),
+        None => What::Everything(SKIPPED_APART),
+    };
+    copy_in_background(from, to, Order { what, base: base.to_owned(), sync: Sync::LATER }).await
+}
+
+async fn copy_in_background(from: &Path, to: &Path, order: Order) -> Result<Copied, CopyError> {
     let (source, target) = (from.to_owned(), to.to_owned());
-    let caps = Caps { entries: COPY_FILES_MAX, bytes: COPY_BYTES_MAX, sync: Sync::DISK };
-    background::run(COPY_TIME_MAX, move |stop| copy(&source, &target, caps, stop))
+    let caps = Caps { entries: COPY_FILES_MAX, bytes: COPY_BYTES_MAX };
+    background::run(COPY_TIME_MAX, move |stop| copy(&source, &target, &order, caps, stop))
         .await
         .unwrap_or_else(|_| Err(CopyError::BrokenOff { to: to.to_owned() }))
+}
+
+/// What is copied, and what is kept of it.
+struct Order {
+    what: What,
+    /// Where the base goes.
+    base: PathBuf,
+    sync: Sync,
 }
 
 #[derive(Clone, Copy)]
 struct Caps {
     entries: u64,
     bytes: u64,
-    sync: Sync,
 }
 
 /// How a copy is made to last; tests bring disks that fail.
 #[derive(Clone, Copy)]
 struct Sync {
-    /// Everything on the disk of this folder.
-    tree: fn(&File) -> io::Result<()>,
+    /// Everything on the disk of this folder; `None`: not now.
+    tree: Option<fn(&File) -> io::Result<()>>,
     /// The names in this folder.
     folder: fn(&File) -> io::Result<()>,
 }
 
 impl Sync {
     const DISK: Self = Self {
-        tree: |folder| Ok(rustix::fs::syncfs(folder)?),
+        tree: Some(|folder| Ok(rustix::fs::syncfs(folder)?)),
         folder: |folder| Ok(rustix::fs::fsync(folder)?),
     };
+    const LATER: Self = Self { tree: None, ..Self::DISK };
 }
 
-fn copy(from: &Path, to: &Path, caps: Caps, stop: &StopFlag) -> Result<Copied, CopyError> {
+fn copy(from: &Path, to: &Path, order: &Order, caps: Caps, stop: &StopFlag) -> Result<Copied, CopyError> {
     let source = Workspace::open(from)?;
     if to.symlink_metadata().is_ok() {
         return Ok(Copied::default());
     }
     let sibling = sibling(&source, to)?;
     let Some(lock) = claim(&sibling, to)? else { return Ok(Copied::default()) };
-    let mut copying =
-        Copying { source: &source, target: &sibling, caps, done: Copied::default(), failed: None };
-    let walk = Walk { depth: usize::MAX, skip: SKIPPED, stop };
-    let walked = walk.visit(&source, &InsidePath(String::new()), |found| copying.entry(found));
-    let done = match (walked, copying.failed) {
-        (_, Some(failed)) => Err(failed),
-        (Err(error), None) => Err(CopyError::Io { path: from.to_owned(), source: io::Error::other(error) }),
-        (Ok(()), None) if stop.is_set() => Err(CopyError::BrokenOff { to: to.to_owned() }),
-        (Ok(()), None) => finish(&lock, &sibling, to, caps.sync)
-            .map(|()| copying.done)
-            .map_err(|source| CopyError::Io { path: to.to_owned(), source }),
-    };
+    let done = fill(&source, &sibling, (order, caps), stop).and_then(|(done, base)| {
+        if stop.is_set() {
+            return Err(CopyError::BrokenOff { to: to.to_owned() });
+        }
+        base.keep(&order.base).map_err(|source| CopyError::Io { path: order.base.clone(), source })?;
+        finish(&lock, &sibling, to, order.sync)
+            .map(|()| done)
+            .map_err(|source| CopyError::Io { path: to.to_owned(), source })
+    });
     if done.is_err() {
         // What is left is begun again by the next copy; the first error counts.
         let _ = fs::remove_dir_all(&sibling);
@@ -166,10 +200,38 @@ fn copy(from: &Path, to: &Path, caps: Caps, stop: &StopFlag) -> Result<Copied, C
     done
 }
 
+/// Copies what is wanted into an empty folder.
+fn fill(
+    source: &Workspace,
+    target: &Path,
+    (order, caps): (&Order, Caps),
+    stop: &StopFlag,
+) -> Result<(Copied, Base), CopyError> {
+    let listed = Listed::of(source, &order.what, caps.entries, stop)?;
+    let mut base = Base::new(order.sync.tree.is_some());
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| CopyError::Io { path, source }
+    };
+    for (path, mode) in &listed.folders {
+        // Writable for us, or nothing could be put into it.
+        DirBuilder::new().mode(mode | 0o700).create(target.join(path)).map_err(io(path))?;
+    }
+    for (path, leads_to) in &listed.links {
+        std::os::unix::fs::symlink(leads_to, target.join(path)).map_err(io(path))?;
+        base.link(path, leads_to);
+    }
+    let bytes = files::copy(source, target, (&listed.files, caps.bytes), stop, &mut base)?;
+    let entries = listed.folders.len() + listed.links.len() + listed.files.len();
+    Ok((Copied { entries: entries as u64, bytes, left_out: listed.left_out }, base))
+}
+
 /// Gives the copy its name, once all of it is on the disk: a name must not outlive
 /// a power failure that its content does not.
 fn finish(copied: &File, sibling: &Path, to: &Path, sync: Sync) -> io::Result<()> {
-    (sync.tree)(copied)?;
+    if let Some(sync_tree) = sync.tree {
+        sync_tree(copied)?;
+    }
     fs::rename(sibling, to)?;
     let parent = File::open(sibling.parent().unwrap_or(Path::new("/")))?;
     (sync.folder)(&parent)
@@ -237,66 +299,6 @@ fn empty(dir: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-struct Copying<'a> {
-    source: &'a Workspace,
-    target: &'a Path,
-    caps: Caps,
-    done: Copied,
-    failed: Option<CopyError>,
-}
-
-impl Copying<'_> {
-    fn entry(&mut self, found: &Found<'_>) -> ControlFlow<()> {
-        match self.one(found) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(failed) => {
-                self.failed = Some(failed);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    fn one(&mut self, found: &Found<'_>) -> Result<(), CopyError> {
-        let io = |source| CopyError::Io { path: found.path.to_owned(), source };
-        let from = || self.source.root().to_owned();
-        if self.done.entries >= self.caps.entries {
-            return Err(CopyError::TooMany { from: from(), max: self.caps.entries });
-        }
-        let target = self.target.join(found.path);
-        let mode = found.mode.as_raw_mode() & 0o777;
-        match &found.kind {
-            // Writable for us, or nothing could be put into it.
-            Kind::Directory => DirBuilder::new().mode(mode | 0o700).create(&target).map_err(io)?,
-            Kind::Link(leads_to) => std::os::unix::fs::symlink(leads_to, &target).map_err(io)?,
-            Kind::File => {
-                let left = self.caps.bytes - self.done.bytes;
-                let bytes = copy_file(found, &target, left.saturating_add(1)).map_err(io)?;
-                if bytes > left {
-                    return Err(CopyError::TooLarge { from: from(), max: self.caps.bytes });
-                }
-                self.done.bytes += bytes;
-            }
-            Kind::Special => {
-                self.done.left_out += 1;
-                return Ok(());
-            }
-            Kind::Unreadable(errno) => return Err(io((*errno).into())),
-        }
-        self.done.entries += 1;
-        Ok(())
-    }
-}
-
-fn copy_file(found: &Found<'_>, target: &Path, max: u64) -> io::Result<u64> {
-    let opened = rustix::fs::openat(found.parent, found.name, READ_ENTRY_FLAGS, Mode::empty())?;
-    let from = File::from(opened);
-    let mode = from.metadata()?.permissions().mode() & 0o777;
-    let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
-    let bytes = io::copy(&mut from.take(max), &mut to)?;
-    to.set_permissions(Permissions::from_mode(mode))?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 mod copy;
 mod error;
 mod protect;
+mod stage;
 mod walk;
 mod write;
 
@@ -27,9 +28,10 @@ use std::sync::Arc;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-pub use copy::{COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, copy_tree};
+pub use copy::{COPY_BYTES_MAX, COPY_FILES_MAX, Copied, CopyError, copy_apart, copy_tree};
 pub use error::{BadWorkspace, PathError};
-pub(crate) use protect::is_private;
+pub(crate) use protect::{is_guarded, is_private};
+pub use stage::Thing;
 pub(crate) use walk::{Found, Kind, Walk};
 pub(crate) use write::{Current, MissingParents, Place, TempName};
 
@@ -72,6 +74,11 @@ impl InsidePath {
     #[must_use]
     pub fn as_str(&self) -> &str {
         if self.0.is_empty() { "." } else { &self.0 }
+    }
+
+    /// A path whose names are taken as they are.
+    pub(crate) fn as_it_is(path: &str) -> Self {
+        Self(path.to_owned())
     }
 
     fn is_guarded(&self) -> bool {

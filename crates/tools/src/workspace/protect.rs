@@ -11,7 +11,7 @@ const GUARDED: [&str; 4] = [".git", ".bowline", ".agent", ".mcp.json"];
 const PRIVATE: [&str; 1] = [".env"];
 
 /// Whether a name must not be written, nor anything below it.
-pub(super) fn is_guarded(name: &str) -> bool {
+pub(crate) fn is_guarded(name: &str) -> bool {
     let plain = plain(name);
     GUARDED.contains(&plain.as_str()) || is_short_git(&plain) || PRIVATE.contains(&plain.as_str())
 }

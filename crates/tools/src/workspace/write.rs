@@ -20,7 +20,7 @@ const TEMP_SUFFIX: &str = ".tmp";
 const ATTEMPTS_TIDIED: u32 = 8;
 
 /// A temporary file is new: what stands under its name, a link too, is an error.
-const MAKE_FLAGS: OFlags =
+pub(super) const MAKE_FLAGS: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What to do about directories that are not there yet.
@@ -35,9 +35,9 @@ pub(crate) enum MissingParents {
 /// Where a file is or would be.
 #[derive(Debug)]
 pub(crate) struct Place {
-    parent: OwnedFd,
-    name: String,
-    path: String,
+    pub(super) parent: OwnedFd,
+    pub(super) name: String,
+    pub(super) path: String,
 }
 
 /// What a file looks like now.
@@ -73,6 +73,10 @@ impl TempName {
         Self { stem: key.short(), attempt }
     }
 
+    pub(crate) fn for_landing(path: &str) -> Self {
+        Self { stem: Digest::of_parts(&[b"landing", path.as_bytes()]).short(), attempt: 0 }
+    }
+
     pub(crate) fn for_undo(image: &FileImage) -> Self {
         let stem = Digest::of_parts(&[b"undo", image.path.as_bytes(), &image.after.0]).short();
         Self { stem, attempt: 0 }
@@ -87,7 +91,7 @@ impl TempName {
         format!("{TEMP_PREFIX}{}-{attempt}{TEMP_SUFFIX}", self.stem)
     }
 
-    fn own(&self) -> String {
+    pub(super) fn own(&self) -> String {
         self.of_attempt(self.attempt)
     }
 
@@ -234,7 +238,7 @@ impl Place {
     }
 
     /// Puts another entry here, in one step; what was here is gone.
-    fn take_over(&self, parent: &OwnedFd, name: &str) -> Result<(), PathError> {
+    pub(super) fn take_over(&self, parent: &OwnedFd, name: &str) -> Result<(), PathError> {
         rustix::fs::renameat(parent, name, &self.parent, &self.name).map_err(|errno| self.error(errno))
     }
 
@@ -258,7 +262,7 @@ impl Place {
     pub(crate) fn remove_empty_folder(&self) -> Result<bool, PathError> {
         match rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR) {
             Ok(()) => self.sync_directory().map(|()| true),
-            Err(Errno::NOENT) => Ok(true),
+            Err(Errno::NOENT | Errno::NAMETOOLONG) => Ok(true),
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
             Err(errno) => Err(self.error(errno)),
         }
@@ -287,7 +291,7 @@ impl Place {
         PathError::Link { path: self.path.clone(), target }
     }
 
-    fn error(&self, errno: Errno) -> PathError {
+    pub(super) fn error(&self, errno: Errno) -> PathError {
         PathError::from_errno(errno, &self.path)
     }
 }

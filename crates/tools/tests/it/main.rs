@@ -122,6 +122,7 @@ fn choice(name: &str) -> ToolChoice {
         timeout_ms: None,
         effect: None,
         invocation: Default::default(),
+        undo: None,
     }
 }
 

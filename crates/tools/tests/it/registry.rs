@@ -234,6 +234,7 @@ fn own(consent: Consent, repeat: Repeat, timeout_ms: u64) -> Arc<dyn Tool> {
         effect: None,
         needs: None,
         invocation: Default::default(),
+        undo: None,
     }))
 }
 

@@ -81,6 +81,10 @@ impl Spent {
         if let Event::CallStarted { attempt: 1, tool, .. } | Event::CallTroubled { tool, .. } = event {
             return self.call(tool);
         }
+        // Beyond repair, rounds are counted anew.
+        if let Event::Escalated(_) = event {
+            self.repairs = 0;
+        }
         if let Event::RepairStarted { .. } = event {
             self.repairs += 1;
             let over = self.repairs > self.limits.repairs;
@@ -166,6 +170,7 @@ impl Spent {
             Limit::ActiveTime
             | Limit::RepairShare
             | Limit::RepairTime
+            | Limit::Context
             | Limit::TreeSteps
             | Limit::Depth
             | Limit::AgentsAlive

@@ -71,7 +71,12 @@ fn was_said(evidence: &Evidence, run: &RunId, about: (Subject, Digest), spoken: 
             Signal::SendBack { binds, .. } => {
                 said(matches!(spoken, Spoken::SentBack { .. }), (Subject::Output, *binds))
             }
-            Signal::Pause | Signal::Resume { .. } | Signal::Cancel | Signal::Settle { .. } => false,
+            Signal::Pause
+            | Signal::Resume { .. }
+            | Signal::Cancel
+            | Signal::Undo { .. }
+            | Signal::Land
+            | Signal::Settle { .. } => false,
         },
     )
 }

@@ -199,6 +199,8 @@ fn submitted(parent: Option<RunId>, limits: &Limits) -> Event {
         novel: false,
         rates: Default::default(),
         critic_price: None,
+        prices: Default::default(),
+        contexts: Default::default(),
         parent,
     }))
 }
@@ -211,6 +213,7 @@ fn started(step: u32, tokens: u64) -> Event {
         reserved: Cost { tokens, micros: tokens },
         notice: None,
         last: None,
+        sent: None,
     }
 }
 
@@ -227,7 +230,12 @@ fn finished(step: u32, tokens: u64) -> Event {
 }
 
 fn failed(step: u32, kind: StepTrouble) -> Event {
-    Event::StepFailed { step, why: StepFailure { kind, message: String::new() }, retry_at: None }
+    Event::StepFailed {
+        step,
+        why: StepFailure { kind, message: String::new() },
+        retry_at: None,
+        given_up: false,
+    }
 }
 
 fn called(tool: ToolName) -> Event {
@@ -242,6 +250,7 @@ fn called(tool: ToolName) -> Event {
         image: None,
         micros: 0,
         reserved: None,
+        undo: None,
     }
 }
 

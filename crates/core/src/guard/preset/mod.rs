@@ -217,7 +217,14 @@ impl Asked {
     pub fn of(tool: &str, args: &str) -> Self {
         let parsed = serde_json::from_str::<Value>(args).ok();
         let edit = Edit::of(tool, parsed.as_ref());
-        let plain = parsed.map_or_else(|| args.to_owned(), |args| args.to_string());
+        let plain = match parsed {
+            // Some builds keep the order in which keys were written.
+            Some(mut args) => {
+                args.sort_all_objects();
+                args.to_string()
+            }
+            None => args.to_owned(),
+        };
         let key = Digest::of_parts(&[tool.as_bytes(), plain.as_bytes()]);
         Self { key, tool: Digest::of(tool.as_bytes()), edit }
     }

@@ -53,6 +53,14 @@ fn every_key_of_a_plan_is_read() {
     assert_eq!(read(&json!({ "plan": full() })).unwrap(), expected);
 }
 
+#[test]
+fn what_is_compared_is_kept_in_the_order_a_journal_gives_it_back() {
+    let when = json!({ "of": "a", "at": "", "is": { "z": { "y": 1, "b": 2 }, "c": [] } });
+    let nodes = json!([sub("a", json!({})), { "id": "x", "when": when, "branch": [{ "plan": [sub("b", json!({}))] }] }]);
+    let kept = serde_json::to_string(&from_file(&nodes).unwrap()).unwrap();
+    assert!(kept.contains(r#"{"c":[],"z":{"b":2,"y":1}}"#), "{kept}");
+}
+
 fn check(nodes: &Value, expected: &[&str]) {
     assert_eq!(from_file(nodes).unwrap_err(), expected, "{nodes}");
 }
@@ -100,7 +108,7 @@ fn unknown_and_misplaced_keys_of_a_plan_are_answered_with_the_best_guess() {
     check(
         &json!([
             sub("a", json!({ "prioritty": 1, "name": "x", "steps": 1 })),
-            { "id": "b", "goal": "x", "tokens": 1, "branch": [{ "nodes": [], "plan": [sub("c", json!({}))] }] },
+            { "id": "b", "goal": "x", "tokens": 1, "branch": [{ "twigs": [], "plan": [sub("c", json!({}))] }] },
             { "id": "d", "when": { "of": "a", "iss": "x" } },
             { "id": "e", "branch": { "plan": [] } },
         ]),
@@ -112,7 +120,7 @@ fn unknown_and_misplaced_keys_of_a_plan_are_answered_with_the_best_guess() {
              move it into a branch, or take `branch` and `when` out",
             "plan[1].tokens: `tokens` is for sub-tasks; this is a choice between branches; \
              move it into a branch, or take `branch` and `when` out",
-            "plan[1].branch[0].nodes: `nodes` is not known in `[[plan.branch]]`; remove it; `[[plan.branch]]` knows name, plan",
+            "plan[1].branch[0].twigs: `twigs` is not known in `[[plan.branch]]`; remove it; `[[plan.branch]]` knows name, plan",
             "plan[2].when.iss: `iss` is not known in `when` of `[[plan]]`; did you mean `is`?",
             "plan[2].when: nothing is no test of an output; write `is`, or `contains`, or `at` and `is`",
             "plan[2].branch: `branch` is missing; say what is done, in `[[plan.branch]]`",

@@ -5,7 +5,7 @@ use crate::event::SubtaskOutput;
 use crate::id::SubtaskId;
 use crate::message::{Message, Payload};
 use crate::plan::{Choice, Plan, Rule};
-use crate::run::state::Run;
+use crate::run::state::{Phase, Run};
 use crate::run::{acting, falling_back};
 use crate::untrusted::EXPLANATION;
 
@@ -16,6 +16,8 @@ const PLANNER: &str = "You plan work that others carry out. Break the task into 
     and checked on their own, as few as will do; say what each must wait for; let what is independent run side \
     by side. Where one way may fail, give a choice of branches, tried in order. Answer with one JSON object \
     that holds the plan, and nothing else.";
+const AGAIN: &str = "\n\nThis was done before, and what came out does not hold, also after repairs. Break the task down \
+    otherwise, into smaller sub-tasks, so that each can be got right.";
 const MEND: &str = "That plan cannot be carried out. Mend just this, keep the rest, and answer with the whole \
     JSON object again:";
 
@@ -30,6 +32,11 @@ pub(in crate::run) fn planner(run: &Run, id: &SubtaskId) -> Vec<Message> {
     }
     if !run.task.evidence.is_empty() {
         body.words(&format!("\n\nFiles every sub-task is given: {}.", run.task.evidence.join(", ")));
+    }
+    if run.phase == Phase::Planning && run.recourse.redecomposed {
+        body.words(AGAIN);
+        body.failures();
+        body.diagnosis();
     }
     if let (Some(plan), Some(failed)) = (&run.plan, run.replanning.first()) {
         body.failed(plan, failed);

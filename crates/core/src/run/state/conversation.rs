@@ -1,13 +1,14 @@
 //! The state of one conversation: what was said, and what its model or its
 //! tools are at.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::append_list::AppendList;
 use crate::budget::Cost;
-use crate::event::{Ask, Doubt, Exhausted, Known};
+use crate::event::{Ask, Doubt, Exhausted, Known, LeftOut, MessagePart};
 use crate::guard::Sketch;
 use crate::guard::loops::{Detector, Settings};
 use crate::id::{ActionId, Millis, ToolName};
@@ -19,16 +20,22 @@ use crate::untrusted::{FENCE_BYTES, Mark};
 /// One conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
-    /// What was said.
+    /// What was said, as its model reads it now.
     pub messages: AppendList<Message>,
+    /// The messages that were shortened, as they were said, by their place.
+    #[serde(default, skip_serializing_if = "nothing")]
+    pub left_out: Arc<BTreeMap<u32, Message>>,
     /// Running hash of `messages`: the request's hash is made from it.
     pub talk: Digest,
     /// Bytes said, to estimate tokens.
     pub bytes: u64,
     /// Cut replies in a row.
     pub truncations: u32,
-    /// Unanswered attempts in a row.
+    /// Unanswered attempts in a row, at the model that is asked.
     pub attempts: u32,
+    /// Models that gave no answer to what is asked now, in the order they were asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<Box<str>>,
     /// Unusable answers in a row (critics only).
     pub unusable: u32,
     /// The last warning its model was told of.
@@ -86,6 +93,9 @@ pub struct OpenStep {
     pub reserved: Cost,
     /// Why it is the last one, and for a summary, if it is.
     pub last: Option<Box<Exhausted>>,
+    /// Whom it was sent to, where that is not whoever is asked as a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Box<str>>,
 }
 
 /// The calls of one reply.
@@ -174,10 +184,12 @@ impl Thread {
     pub fn open(messages: &[Message], guard: &Settings) -> Self {
         let mut thread = Self {
             messages: AppendList::default(),
+            left_out: Arc::default(),
             talk: Digest::ZERO,
             bytes: 0,
             truncations: 0,
             attempts: 0,
+            given_up: Vec::new(),
             unusable: 0,
             told: 0,
             closing: false,
@@ -191,6 +203,18 @@ impl Thread {
         thread
     }
 
+    /// Nothing more is wanted of it; what it said last is kept.
+    pub(in crate::run) fn close(&mut self) {
+        let text = match &self.state {
+            ThreadState::Answered(text) | ThreadState::Done(text) => text.clone(),
+            ThreadState::Ready
+            | ThreadState::Thinking(_)
+            | ThreadState::BackingOff { .. }
+            | ThreadState::Calling(_) => Payload::inline(""),
+        };
+        self.state = ThreadState::Done(text);
+    }
+
     /// Adds a message.
     pub fn say(&mut self, message: Message) {
         (self.talk, self.bytes) = self.with(&message);
@@ -199,8 +223,33 @@ impl Thread {
 
     /// Hash and length of the conversation, were this said next.
     pub(in crate::run) fn with(&self, message: &Message) -> (Digest, u64) {
-        let json = serde_json::to_vec(message).unwrap_or_default();
-        (Digest::of_parts(&[&self.talk.0, &json]), self.bytes.saturating_add(size(message)))
+        said(self.talk, self.bytes, message)
+    }
+
+    /// Puts other words in the place of parts of it. A part that is not there stays as it is.
+    pub(in crate::run) fn leave_out(&mut self, parts: &[LeftOut]) {
+        let left_out = Arc::make_mut(&mut self.left_out);
+        for part in parts {
+            let Ok(at) = usize::try_from(part.at) else { continue };
+            self.messages.change(at, |message| {
+                left_out.entry(part.at).or_insert_with(|| message.clone());
+                message.shorten(part.what, &part.instead);
+            });
+        }
+        let start = (Digest::ZERO, 0);
+        let messages = self.messages.iter();
+        (self.talk, self.bytes) = messages.fold(start, |(talk, bytes), message| said(talk, bytes, message));
+    }
+
+    /// Where its rounds begin: each time the model spoke.
+    pub(in crate::run) fn rounds(&self) -> Vec<usize> {
+        let spoken = self.messages.iter().enumerate().filter(|(_, message)| match message {
+            Message::Assistant { .. } => true,
+            Message::System(_) | Message::User(_) | Message::Briefing(_) | Message::ToolResult { .. } => {
+                false
+            }
+        });
+        spoken.map(|(at, _)| at).collect()
     }
 
     /// The calls of the current reply, with their ids.
@@ -282,16 +331,54 @@ impl BatchCall {
     }
 }
 
-fn size(message: &Message) -> u64 {
-    match message {
-        Message::System(content) | Message::User(content) => content.iter().map(Payload::len).sum(),
-        Message::Assistant { text, calls } => {
-            text.len() + calls.iter().map(|call| call.tool.len() as u64 + call.args.len()).sum::<u64>()
+fn nothing(left_out: &Arc<BTreeMap<u32, Message>>) -> bool {
+    left_out.is_empty()
+}
+
+/// Hash and length of a conversation of this hash and length, once this is said.
+fn said(talk: Digest, bytes: u64, message: &Message) -> (Digest, u64) {
+    let json = serde_json::to_vec(message).unwrap_or_default();
+    (Digest::of_parts(&[&talk.0, &json]), bytes.saturating_add(message.size()))
+}
+
+impl Message {
+    /// Bytes a model reads of it, at most.
+    pub(in crate::run) fn size(&self) -> u64 {
+        match self {
+            Self::System(content) | Self::User(content) => content.iter().map(Payload::len).sum(),
+            Self::Assistant { text, calls } => {
+                text.len() + calls.iter().map(|call| call.tool.len() as u64 + call.args.len()).sum::<u64>()
+            }
+            Self::Briefing(parts) => parts.iter().map(part_size).sum(),
+            Self::ToolResult { output, mark, notice, .. } => {
+                let fence = mark.as_ref().map_or(0, |_| FENCE_BYTES);
+                output.len() + fence + notice.as_ref().map_or(0, |notice| notice.len() as u64)
+            }
         }
-        Message::Briefing(parts) => parts.iter().map(part_size).sum(),
-        Message::ToolResult { output, mark, notice, .. } => {
-            let fence = mark.as_ref().map_or(0, |_| FENCE_BYTES);
-            output.len() + fence + notice.as_ref().map_or(0, |notice| notice.len() as u64)
+    }
+
+    /// Puts words of our own in the place of a part, if it has that part.
+    pub(in crate::run) fn shorten(&mut self, what: MessagePart, instead: &str) {
+        match (what, self) {
+            (MessagePart::Output, Self::ToolResult { output, mark, .. }) => {
+                *output = Payload::inline(instead);
+                *mark = None;
+            }
+            (MessagePart::Words, Self::Assistant { text, .. }) => *text = Payload::inline(instead),
+            (MessagePart::Args(index), Self::Assistant { calls, .. }) => {
+                if let Some(call) = calls.get_mut(usize::from(index)) {
+                    call.args = Payload::inline(instead);
+                    call.sha256 = None;
+                }
+            }
+            (
+                MessagePart::Output | MessagePart::Words | MessagePart::Args(_),
+                Self::System(_)
+                | Self::User(_)
+                | Self::Briefing(_)
+                | Self::Assistant { .. }
+                | Self::ToolResult { .. },
+            ) => {}
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::control::{Memory, Plant, Ppm, Rates, Strategy};
 use crate::defect::RepairTry;
 use crate::event::Remedy;
 use crate::gate::Calibration;
+use crate::message::Payload;
 use crate::task::Submission;
 use crate::window::Window;
 
@@ -46,8 +47,13 @@ pub struct Mending {
     pub tried: BTreeMap<u32, BTreeSet<Strategy>>,
     /// The last repairs, oldest first.
     pub tries: Vec<RepairTry>,
+    /// Replies that were cut off while the output was made.
+    pub cut_off: u32,
     /// What the last verification found wrong, by name.
     pub wrong: Vec<String>,
+    /// Answers that held in all other checks and wait for another that is the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<Payload>,
 }
 
 impl Mending {
@@ -60,6 +66,13 @@ impl Mending {
             rates: submission.rates.clone(),
             ..Self::default()
         }
+    }
+
+    /// Forgets this run's repairs; what other runs taught stays.
+    pub(in crate::run) fn begin_anew(&mut self) {
+        let (learned, calibration, novel) = (self.learned, self.calibration, self.novel);
+        let rates = std::mem::take(&mut self.rates);
+        *self = Self { learned, calibration, novel, rates, varied: self.varied, ..Self::default() };
     }
 
     /// How the next repair goes about it.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::budget::{Cost, Limit};
 use crate::event::{CallTrouble, Event, Settlement, Subject, Verdict};
-use crate::id::{ActionId, Millis, ToolName};
+use crate::id::{ActionId, Millis, SubtaskId, ToolName};
 use crate::message::Message;
 use crate::provenance::Digest;
 use crate::run::{CallState, Run, ThreadState};
@@ -30,22 +30,17 @@ pub(super) struct Audit {
 
 impl Audit {
     /// Looks at one event and the state it led to.
+    #[expect(clippy::too_many_lines, reason = "an exhaustive match that only dispatches")]
     pub(super) fn see(&mut self, event: &Event, run: &Run) {
         assert_eq!(run.reserved, in_flight(run), "what is set aside is what is in flight");
         match event {
             Event::StepStarted { .. } => within_limits(run),
-            Event::ApprovalSettled { subject: Subject::Action(action), binds, verdict } => {
-                if let Verdict::Approved { .. } = verdict {
-                    self.agreed.insert(*action, *binds);
-                }
-            }
-            Event::CallStarted { action, key, attempt, reserved, .. } => {
-                reserved.iter().for_each(|_| within_limits(run));
-                self.started(*action, event, run);
-                self.started.insert(*action, (*key, *attempt));
-                self.cleared.remove(action);
-                self.troubled.remove(action);
-            }
+            Event::ApprovalSettled {
+                subject: Subject::Action(action),
+                binds,
+                verdict: Verdict::Approved { .. },
+            } => drop(self.agreed.insert(*action, *binds)),
+            Event::CallStarted { action, .. } => self.started(*action, event, run),
             Event::CallRefused { action, .. }
             | Event::CallBlocked { action, .. }
             | Event::CallFinished { action, .. } => self.answer(*action),
@@ -57,13 +52,12 @@ impl Audit {
             },
             Event::CallTroubled { .. } => self.trouble(event, run),
             Event::BreakerOpened { .. } | Event::BreakerClosed { .. } => self.breaker(event, run),
-            Event::Restored { action, .. } => {
+            Event::Restored { action, .. } | Event::Compensated { action, .. } => {
+                let is_back = run.deeds.undone.contains(action);
                 assert!(!self.restored.contains(action), "{action} is undone once");
-                self.restored.push(*action);
+                self.restored.extend(is_back.then_some(*action));
             }
-            Event::SubtaskDropped { subtask } => {
-                assert!(!run.threads.contains_key(subtask), "{subtask} is closed");
-            }
+            Event::SubtaskDropped { subtask } => is_closed(subtask, run),
             Event::Submitted(_)
             | Event::BranchChosen { .. }
             | Event::SubtaskFailed { .. }
@@ -79,6 +73,9 @@ impl Audit {
             | Event::Controlled(_)
             | Event::Remedied(_)
             | Event::StepFailed { .. }
+            | Event::Routed(_)
+            | Event::Elided(_)
+            | Event::Escalated(_)
             | Event::ApprovalRequested { .. }
             | Event::ApprovalSettled { .. }
             | Event::CallInDoubt { .. }
@@ -94,6 +91,15 @@ impl Audit {
             | Event::LimitNear { .. }
             | Event::Stopping { .. }
             | Event::RollbackStarted { .. }
+            | Event::CompensationStarted { .. }
+            | Event::CompensationTroubled { .. }
+            | Event::AlertRaised { .. }
+            | Event::AlertTold { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
+            | Event::LandingStarted { .. }
+            | Event::ChangesFound(_)
+            | Event::Landed { .. }
             | Event::Paused { .. }
             | Event::Resumed { .. }
             | Event::NotTakenUp { .. }
@@ -126,8 +132,9 @@ impl Audit {
         assert!(self.answered.insert(action), "{action} is answered once");
     }
 
-    fn started(&self, action: ActionId, event: &Event, run: &Run) {
-        let Event::CallStarted { tool, args, key, attempt, repeat, .. } = event else { return };
+    fn started(&mut self, action: ActionId, event: &Event, run: &Run) {
+        let Event::CallStarted { tool, args, key, attempt, repeat, reserved, .. } = event else { return };
+        reserved.iter().for_each(|_| within_limits(run));
         let spec = run.tool(tool.as_str()).expect("a tool of the run");
         let before = self.started.get(&action);
         assert_eq!(*attempt, before.map_or(1, |(_, last)| last + 1), "attempts of {action} count");
@@ -157,7 +164,14 @@ impl Audit {
         assert!(run.uses(tool) <= own, "calls of one tool stay within their limit");
         assert!(writes_out(run) <= 1, "one write at a time");
         assert!(!self.answered.contains(&action), "{action} is not started after its answer");
+        self.started.insert(action, (*key, *attempt));
+        self.cleared.remove(&action);
+        self.troubled.remove(&action);
     }
+}
+
+fn is_closed(subtask: &SubtaskId, run: &Run) {
+    assert!(!run.threads.contains_key(subtask), "{subtask} is closed");
 }
 
 fn within_limits(run: &Run) {

@@ -9,11 +9,12 @@ use crate::id::{SubtaskId, ToolName};
 use crate::plan::{Plan, Subtask};
 use crate::provenance::Digest;
 use crate::quality::{Check, CheckHow};
-use crate::task::{OnFailure, Planner, Planning, Review, Submission, Task, Workspace, WorkspaceMode};
+use crate::task::{OnFailure, Planner, Planning, Repair, Review, Submission, Task, Workspace, WorkspaceMode};
 use crate::tool::{Consent, Invocation, Need, Repeat, ToolSpec, Touch};
+use crate::undo::{How, Undo};
 
 /// Name, touch, repeat, consent, whether it has a probe.
-const TOOLS: [(&str, Touch, Repeat, Consent, bool); 10] = [
+const TOOLS: [(&str, Touch, Repeat, Consent, bool); 11] = [
     ("read", Touch::Read, Repeat::Freely, Consent::NotNeeded, false),
     ("peek", Touch::Read, Repeat::Freely, Consent::Ask, false),
     ("write", Touch::Write, Repeat::WithSameKey, Consent::NotNeeded, false),
@@ -24,6 +25,7 @@ const TOOLS: [(&str, Touch, Repeat, Consent, bool); 10] = [
     ("send", Touch::Exec, Repeat::Never, Consent::NotNeeded, true),
     ("wipe", Touch::Exec, Repeat::Never, Consent::Ask, false),
     ("ask", Touch::Read, Repeat::Freely, Consent::NotNeeded, false),
+    ("book", Touch::Exec, Repeat::Never, Consent::NotNeeded, false),
 ];
 
 pub(super) fn subtask_id(raw: &str) -> SubtaskId {
@@ -45,6 +47,8 @@ pub(super) fn task() -> Setup {
         // The one that asks a model.
         needs: (name == "ask").then_some(Need::Inference),
         invocation: Default::default(),
+        // The one that undoes its calls.
+        undo: (name == "book").then(|| Box::new(Undo { how: How::Own, args: None, timeout_ms: None })),
     });
     let task = Task {
         goal: "mend it".into(),
@@ -54,10 +58,13 @@ pub(super) fn task() -> Setup {
         plan: None,
         planning: Default::default(),
         checks: Vec::new(),
+        repair: Default::default(),
         review: Review::Never,
         critic: None,
+        routes: Default::default(),
         standards: Default::default(),
         on_failure: OnFailure::Rollback,
+        on_alert: None,
         limits: Limits::default(),
         guard: crate::guard::loops::Settings::default(),
         control: crate::control::Settings::default(),
@@ -67,6 +74,7 @@ pub(super) fn task() -> Setup {
         sandbox: Default::default(),
         network: Default::default(),
         privacy: Default::default(),
+        models: Default::default(),
         agent: None,
     };
     Setup(Submission {
@@ -81,6 +89,8 @@ pub(super) fn task() -> Setup {
         novel: false,
         rates: Default::default(),
         critic_price: None,
+        prices: Default::default(),
+        contexts: Default::default(),
         parent: None,
     })
 }
@@ -120,18 +130,35 @@ impl Setup {
             "schema" => CheckHow::Schema(json!({ "type": "object" })),
             command => CheckHow::Command { argv: vec![command.into()], timeout_ms: 1000 },
         };
-        self.0.task.checks.push(Check { name: name.into(), how });
+        self.0.task.checks.push(Check { name: name.into(), how, part: None });
         self
     }
 
     /// Another check, made like this.
     pub(super) fn checked_by(mut self, name: &str, how: CheckHow) -> Self {
-        self.0.task.checks.push(Check { name: name.into(), how });
+        self.0.task.checks.push(Check { name: name.into(), how, part: None });
         self
     }
 
     pub(super) fn review(mut self, review: Review) -> Self {
         self.0.task.review = review;
+        self
+    }
+
+    /// It works apart, and its changes are applied when it commits.
+    pub(super) fn isolated(mut self) -> Self {
+        self.0.task.workspace.mode = WorkspaceMode::Isolated;
+        self
+    }
+
+    /// It works on a copy.
+    pub(super) fn copied(mut self) -> Self {
+        self.0.task.workspace.mode = WorkspaceMode::Copy;
+        self
+    }
+
+    pub(super) fn afresh(mut self) -> Self {
+        self.0.task.repair = Repair::Afresh;
         self
     }
 

@@ -16,7 +16,7 @@ use crate::run::{Refused, Run};
 use crate::task::Review;
 
 const CASES: u32 = 96;
-const REPLIES: [&str; 24] = [
+const REPLIES: [&str; 26] = [
     ": done",
     "read(a) read(b)",
     "write(f) read(a) write(g)",
@@ -39,13 +39,15 @@ const REPLIES: [&str; 24] = [
     ": {\"plan\":[{\"id\":\"x\",\"goal\":\"one\"},{\"id\":\"y\",\"goal\":\"two\",\"after\":[\"x\"]}]}",
     ": {\"plan\":[{\"id\":\"z\",\"goal\":\"another\"}]}",
     "ask(q) read(a)",
+    "book(x) write(f)",
+    "write(f) book(y)",
     "ask(q) ask(r) put(x)",
     ": done",
 ];
 const TROUBLE: [&str; 6] =
     ["transient", "rate_limited", "rate_limited 130000", "timed_out", "permanent", "lost"];
 const RETURNS: [&str; 8] = ["ok", "ok", "ok", "error", "unknown", "trouble", "late", "trouble 3000"];
-const SIGNALS: [&str; 12] = [
+const SIGNALS: [&str; 13] = [
     "pause",
     "resume",
     "resume steps=12 tool_calls=9",
@@ -58,8 +60,12 @@ const SIGNALS: [&str; 12] = [
     "settle A happened",
     "settle A did-not",
     "settle A given-up",
+    "undo",
 ];
-const INTRUDERS: [&str; 17] = [
+const INTRUDERS: [&str; 20] = [
+    "undone A",
+    "undo-trouble A",
+    "told",
     "reply S: out of the blue",
     "reply S pay(10) wipe(disk)",
     "fail S transient",
@@ -159,7 +165,16 @@ fn answer(effect: &Effect, dice: &mut Dice) -> String {
         }
         Effect::Splice { round, .. } => format!("spliced {round}"),
         Effect::Weigh { serial, .. } => format!("weighed {serial} {}", dice.pick(&["yes", "no"])),
-        Effect::Restore { action, .. } => format!("restored {action}"),
+        Effect::Restore { action, .. } => {
+            format!("{} {action}", dice.pick(&["restored", "restored", "left", "unrestored"]))
+        }
+        Effect::Compensate { action, .. } => {
+            let ways = ["undone", "as-before", "impossible", "undo-failed", "undo-trouble", "undone"];
+            format!("{} {action}", dice.pick(&ways))
+        }
+        Effect::Alert { .. } => "told".into(),
+        Effect::FindChanges => "changes 2".into(),
+        Effect::Land { back, .. } => if *back { "taken-back" } else { "landed" }.into(),
         Effect::StoreResult { .. } => "stored".into(),
         Effect::WakeAt { .. } => "tick".into(),
     }
@@ -301,6 +316,10 @@ fn a_model_that_never_gives_up_is_stopped_by_its_limits() {
                 | Effect::Weigh { .. }
                 | Effect::Splice { .. }
                 | Effect::Restore { .. }
+                | Effect::Compensate { .. }
+                | Effect::Alert { .. }
+                | Effect::FindChanges
+                | Effect::Land { .. }
                 | Effect::StoreResult { .. }
                 | Effect::WakeAt { .. } => answer(effect, &mut dice),
             };

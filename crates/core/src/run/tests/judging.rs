@@ -1,10 +1,12 @@
 //! Judging: a model is asked about an output that holds up to everything executed.
 
-use super::build::task;
+use super::build::{Setup, task};
 use super::check;
 use crate::control::Ppm;
+use crate::gate::Trigger;
 use crate::quality::CheckHow;
-use crate::task::Review;
+use crate::task::{Review, ToolChoice};
+use crate::tool::Consent;
 use crate::verify::{By, ClaimRules, EdgeCases, Rubric, Sampling};
 
 fn rubric(asks: u32) -> CheckHow {
@@ -256,7 +258,7 @@ fn claims_of_an_output_that_claims_nothing_leave_it_to_a_person() {
 
 #[test]
 fn a_judge_that_is_lost_is_asked_again_after_a_crash() {
-    let how = CheckHow::Consistent(Sampling { samples: 3, by: By::Vote });
+    let how = CheckHow::Consistent(Sampling { samples: 3, by: By::Vote, agree: 0 });
     check(
         &task().checked_by("consistency", how),
         "
@@ -279,4 +281,115 @@ fn a_judge_that_is_lost_is_asked_again_after_a_crash() {
         verifying
         ",
     );
+}
+
+/// Why a person would be asked, as the last verification has it.
+fn triggers(setup: &Setup, story: &str) -> Vec<Trigger> {
+    check(setup, story).run.assurance.map(|assurance| assurance.triggers).unwrap_or_default()
+}
+
+#[test]
+fn nobody_is_said_to_be_asked_about_what_goes_to_repair() {
+    let story = "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        > check 1.0 fail
+        checked 1 tests: failed
+        verified 1: checks failed
+        control: repair 0.770
+        begin critique-1
+        ask 2 for critique 1
+        ";
+    assert_eq!(triggers(&task().review(Review::WhenUnsure).check("tests"), story), []);
+}
+
+#[test]
+fn a_plan_that_was_cut_to_fit_the_budget_is_for_a_person() {
+    let nodes = serde_json::json!([
+        { "id": "a", "goal": "do it", "tokens": 1 },
+        { "id": "b", "goal": "more", "optional": true, "tokens": 900_000_000 },
+    ]);
+    let story = "
+        > reply 1: an answer
+        heard 1: end
+        done a
+        acted a
+        > check 1.0 pass
+        checked 1 tests: passed
+        verified 1: passed
+        question output
+        ";
+    let setup = task().review(Review::WhenUnsure).nodes(nodes).check("tests");
+    assert_eq!(triggers(&setup, story), [Trigger::Unfinished]);
+}
+
+#[test]
+fn a_lowered_gate_of_safety_lets_an_output_through_to_a_person() {
+    let mut setup = task().review(Review::WhenUnsure).check("tests").checked_by("rubric", rubric(1));
+    setup.0.task.standards.thresholds.safe = Ppm(950_000);
+    let answer = GOOD.replace("\"safe\", \"score\": 1", "\"safe\", \"score\": 0.96");
+    let story = format!(
+        "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        > check 1.0 pass
+        checked 1 tests: passed
+        begin judge-1-2-1
+        ask 2 to judge 1.1 #1
+        > reply 2: {answer}
+        heard 2: end
+        judged 1.1 #1: correct 1.000, complete 1.000, coherent 1.000, safe 0.960
+        checked 1 rubric: passed
+        verified 1: passed
+        question output
+        "
+    );
+    assert_eq!(triggers(&setup, &story), [Trigger::Unsafe]);
+}
+
+#[test]
+fn an_irreversible_call_nobody_agreed_to_is_for_a_person() {
+    let story = "
+        > reply 1 pay(x): paying
+        heard 1: tool use
+        start a1.0 pay
+        > ok a1.0
+        finish a1.0: ok
+        ask 2 for main
+        > reply 2: paid
+        heard 2: end
+        done main
+        acted main
+        > check 1.0 pass
+        checked 1 tests: passed
+        verified 1: passed
+        question output
+        ";
+    assert_eq!(triggers(&task().review(Review::WhenUnsure).check("tests"), story), [Trigger::Irreversible]);
+    let mut waived = task().review(Review::WhenUnsure).check("tests");
+    let choice =
+        ToolChoice { name: "pay".into(), consent: Some(Consent::NotNeeded), ..ToolChoice::default() };
+    waived.0.task.tools.push(choice);
+    assert_eq!(triggers(&waived, &story.replace("        question output\n", "")), []);
+}
+
+#[test]
+fn something_new_is_for_a_person() {
+    let mut setup = task().review(Review::WhenUnsure).check("tests");
+    setup.0.novel = true;
+    let story = "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        > check 1.0 pass
+        checked 1 tests: passed
+        verified 1: passed
+        question output
+        ";
+    assert_eq!(triggers(&setup, story), [Trigger::Novel]);
 }

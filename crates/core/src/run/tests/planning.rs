@@ -39,7 +39,7 @@ fn a_given_plan_is_taken_and_its_order_puts_dependencies_first() {
 }
 
 #[test]
-fn evidence_is_read_before_any_model_is_asked_and_opens_the_conversation_with_its_hash() {
+fn evidence_is_read_and_hashed_before_any_model_is_asked_and_opens_the_conversation() {
     let driver = check_from_start(
         &task().evidence(&["notes.txt", "sum.rs"]),
         "
@@ -59,9 +59,10 @@ fn evidence_is_read_before_any_model_is_asked_and_opens_the_conversation_with_it
     );
     let opening = show::talk(&driver.run, "main").join("\n");
     for (path, content) in [("notes.txt", "one"), ("sum.rs", "two")] {
-        let sha256 = Digest::of(content.as_bytes());
-        let quoted = format!("File {path} (sha256 {sha256}):/<file {path}: {content}>");
+        let quoted = format!("File {path}:/<file {path}: {content}>");
         assert!(opening.contains(&quoted), "{quoted} in {opening}");
+        let hashed = driver.run.evidence.iter().any(|item| item.sha256 == Digest::of(content.as_bytes()));
+        assert!(hashed, "{path}");
     }
 }
 

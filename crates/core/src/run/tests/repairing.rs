@@ -2,8 +2,14 @@
 
 use super::build::task;
 use super::check;
+use crate::control::{Ppm, Strategy};
+use crate::effect::Effect;
 use crate::event::Ending;
+use crate::message::{Message, Payload};
+use crate::quality::CheckHow;
+use crate::run::Run;
 use crate::run::tests::show;
+use crate::verify::{By, Opinion, Sampling};
 
 #[test]
 fn a_repair_that_passes_is_committed() {
@@ -305,4 +311,87 @@ fn an_undo_that_is_not_due_is_refused() {
         refused: nothing waits for this
         ",
     );
+}
+
+/// What the model that works now is asked: the opening of its conversation, and how freely.
+fn asked(run: &Run) -> (Vec<Message>, Option<Ppm>) {
+    let asked = run.due().into_iter().find_map(|effect| {
+        let Effect::CallModel { messages, temperature, .. } = effect else { return None };
+        Some((messages.iter().take(2).cloned().collect(), temperature))
+    });
+    asked.unwrap()
+}
+
+const FAILED_TWICE: &str = "
+    > reply 1: an answer
+    heard 1: end
+    done main
+    acted main
+    > check 1.0 fail
+    checked 1 tests: failed
+    verified 1: checks failed
+    control: repair 0.770
+    diagnosed by verifier: failed: tests
+    repair 1
+    begin repair-1
+    ask 2 for repair-1
+    > reply 2: an answer
+    heard 2: end
+    done repair-1
+    repaired 1
+    > check 2.0 fail
+    checked 2 tests: failed
+    verified 2: checks failed
+    control: repair 1.000
+    diagnosed by verifier: failed: tests
+    repair 2
+    begin repair-2
+    ask 3 for repair-2
+    ";
+
+#[test]
+fn work_that_is_done_afresh_opens_as_it_did_and_grows_freer_and_no_critic_is_asked() {
+    let setup = task().afresh().check("tests");
+    let first = asked(&check(&setup, "").run);
+    let again = check(&setup, FAILED_TWICE).run;
+    assert_eq!(again.mending.strategy, Some(Strategy::FullRegeneration));
+    let again = asked(&again);
+    assert_eq!(again.0, first.0);
+    assert_eq!((first.1, again.1), (None, Some(Ppm(300_000))));
+}
+
+#[test]
+fn an_answer_that_holds_waits_for_another_that_is_the_same() {
+    let how = CheckHow::Consistent(Sampling { samples: 0, by: By::Vote, agree: 2 });
+    let setup = task().afresh().check("tests").checked_by("consistency", how);
+    let run = check(
+        &setup,
+        "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        > check 1.0 pass
+        checked 1 tests: passed
+        > check 1.1 fail
+        checked 1 consistency: failed
+        verified 1: checks failed
+        control: repair 0.385
+        diagnosed by verifier: failed: consistency
+        repair 1
+        begin repair-1
+        ask 2 for repair-1
+        > reply 2: an answer
+        heard 2: end
+        done repair-1
+        repaired 1
+        > check 2.0 pass
+        checked 2 tests: passed
+        ",
+    )
+    .run;
+    let compared = run.due().into_iter().find_map(|effect| {
+        if let Effect::RunCheck { opinions, .. } = effect { Some(opinions) } else { None }
+    });
+    assert_eq!(compared, Some(vec![Opinion::Sample(Payload::inline("an answer"))]));
 }

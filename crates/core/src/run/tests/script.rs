@@ -16,7 +16,10 @@
 //! | `check 1.0 pass`, `fail`, `broken` | a check came back |
 //! | `spliced 1`, `unspliced 1` | a mended part is in its place, or does not fit |
 //! | `weighed 1 yes`, `weighed 1 no` | the condition of a choice was looked at |
-//! | `restored a1.0`, `stored` | an undo came back; the result is stored |
+//! | `restored a1.0`, `left a1.0`, `unrestored a1.0`, `stored` | an undo came back; the result is stored |
+//! | `undone a1.0`, `as-before`, `impossible`, `undo-failed`, `undo-trouble a1.0 5000` | the undo of a call came back |
+//! | `told` | the command for alerts came back |
+//! | `undo`, `undo 12` | a person wants it undone, back to an event |
 //! | `approve a1.0`, `approve output`, `approve a1.0 other` | a person agreed (to other bytes) |
 //! | `back shorter please` | a person sent the output back |
 //! | `deny a1.0`, `pause`, `resume steps=5`, `cancel`, `settle a1.0 happened` | a person spoke |
@@ -26,10 +29,13 @@
 
 use super::drive::Driver;
 use crate::budget::{Cost, Limit};
-use crate::event::{Evidence, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble, Subject};
+use crate::event::{
+    Changes, Evidence, LandOutcome, MovedOn, Outcome, Raise, RestoreOutcome, Seen, Settlement, StepTrouble,
+    Subject,
+};
 use crate::id::{ActionId, ToolName, WorkerId};
 use crate::input::{
-    Asked, CallProblem, CallResult, EvidenceGap, ProbeFinding, Reply, Returned, Signal, What,
+    Asked, CallProblem, CallResult, Compensation, EvidenceGap, ProbeFinding, Reply, Returned, Signal, What,
 };
 use crate::message::{Call, Payload, Stop, Usage};
 use crate::policy::Concern;
@@ -81,9 +87,37 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
         "unspliced" => What::Spliced { round: step(), output: Err("it does not fit".into()) },
         "weighed" => What::Weighed { serial: step(), holds: words[1] == "yes" },
         "restored" => What::Restored { action: action(), outcome: RestoreOutcome::Restored },
+        "left" => What::Restored { action: action(), outcome: RestoreOutcome::ChangedSince },
+        "unrestored" => What::Restored { action: action(), outcome: RestoreOutcome::Failed("no".into()) },
+        "undone" => compensated(run, action(), Compensation::Done),
+        "as-before" => compensated(run, action(), Compensation::WasAsBefore),
+        "impossible" => compensated(run, action(), Compensation::Impossible("no id".into())),
+        "undo-failed" => compensated(run, action(), Compensation::Failed("no".into())),
+        "undo-trouble" => {
+            let retry_after_ms = words.get(1).map(|wait| wait.parse().unwrap());
+            compensated(run, action(), Compensation::Trouble { message: "busy".into(), retry_after_ms })
+        }
+        "told" => What::AlertTold(None),
+        "changes" => What::ChangesFound(Ok(Changes { list: Payload::inline("[]"), files: step() })),
+        "no-changes" => What::ChangesFound(Err(LandOutcome::Not("too many".into()))),
+        "landed" => What::Landed { back: false, outcome: LandOutcome::Landed },
+        "moved-on" => {
+            let (path, was, wrote, now) =
+                ("f".into(), Seen::Nothing, Seen::SomethingElse, Seen::SomethingElse);
+            let outcome = LandOutcome::MovedOn(vec![MovedOn { path, was, wrote, now }]);
+            What::Landed { back: false, outcome }
+        }
+        "torn" => What::Landed { back: false, outcome: LandOutcome::Torn("disk".into()) },
+        "taken-back" => What::Landed { back: true, outcome: LandOutcome::Landed },
+        "not-taken-back" => What::Landed { back: true, outcome: LandOutcome::MovedOn(Vec::new()) },
         "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq },
         _ => What::Signal { by: PERSON.into(), signal: signal(run, verb, &words) },
     }
+}
+
+fn compensated(run: &Run, action: ActionId, found: Compensation) -> What {
+    let attempt = run.undoing().and_then(|undoing| undoing.attempt).map_or(1, |out| out.attempt);
+    What::Compensated { action, attempt, found }
 }
 
 pub(super) fn claim(epoch: u64) -> What {
@@ -242,6 +276,8 @@ fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
         "pause" => Signal::Pause,
         "resume" => Signal::Resume { raise: words.iter().map(|word| raise(word)).collect() },
         "cancel" => Signal::Cancel,
+        "apply" => Signal::Land,
+        "undo" => Signal::Undo { to: words.first().map_or(0, |seq| seq.parse().unwrap()) },
         "settle" => {
             let action = ActionId::parse(words[0]).unwrap();
             let attempt = words.get(2).map_or_else(|| doubted(run, action), |word| word.parse().unwrap());

@@ -4,8 +4,9 @@ use crate::budget::Limit;
 use crate::control::Decision;
 use crate::effect::Effect;
 use crate::event::{
-    Controlled, Ending, Event, Exhausted, FailReason, HaltReason, Judgement, Purpose, Remedied, Remedy,
-    RestoreOutcome, Settlement, StopReason, SubtaskOutput, Verdict, WayOn,
+    Controlled, Ending, Escalation, Event, Exhausted, FailReason, HaltReason, Judgement, Purpose, Raise,
+    Remedied, Remedy, RestoreOutcome, Routed, Sent, SentFor, Settlement, StopReason, SubtaskOutput, Verdict,
+    WayOn,
 };
 use crate::guard::loops::Finding as Looping;
 use crate::id::{ActionId, Millis, RunId, ToolName};
@@ -56,6 +57,7 @@ fn blocked(action: ActionId, why: &Looping) -> String {
     format!("block {action}: {}", word(&why.reason))
 }
 
+#[expect(clippy::too_many_lines, reason = "an exhaustive match that only words things")]
 pub(super) fn event(event: &Event) -> String {
     match event {
         Event::Submitted(_) => "submitted".into(),
@@ -66,25 +68,21 @@ pub(super) fn event(event: &Event) -> String {
             format!("retrieved {}", list(evidence.iter().map(|item| &item.path))).trim_end().into()
         }
         Event::SubtaskStarted { subtask, .. } => format!("begin {subtask}"),
-        Event::StepStarted { step, purpose, last, .. } => ask(*step, purpose, last.is_some()),
+        Event::StepStarted { .. } => started(event),
+        Event::Routed(what) => routed(what),
+        Event::Elided(what) => format!("leave out {} of {}", what.parts.len(), what.subtask),
         Event::CallBlocked { action, why, .. } => blocked(*action, why),
         Event::StrategySwitched { subtask, why } => format!("switch {subtask}: {}", word(&why.reason)),
         Event::RoundRepeated { round, back } => format!("round {round} is like {back} before"),
         Event::Controlled(said) => controlled(said),
         Event::Remedied(tried) => remedied(tried),
+        Event::Escalated(what) => escalated(&what.step),
         Event::StepFinished { step, stop, .. } => format!("heard {step}: {}", word(stop)),
-        Event::StepFailed { step, why, retry_at } => {
-            let retry = retry_at.map_or(", not again", |_| ", again later");
-            format!("unheard {step}: {}{retry}", word(&why.kind))
-        }
+        Event::StepFailed { .. } => unheard(event),
         Event::CallRefused { action, why, .. } => format!("refuse {action}: {}", word(why)),
         Event::ApprovalRequested { subject, why, .. } => format!("question {subject}{}", concerns(why)),
         Event::ApprovalSettled { subject, verdict, .. } => format!("answer {subject}: {}", said(verdict)),
-        Event::CallStarted { action, tool, attempt, image, .. } => {
-            let image = image.as_ref().map_or(String::new(), |image| format!(" [{}]", image.path));
-            let again = if *attempt > 1 { format!(" #{attempt}") } else { String::new() };
-            format!("start {action} {tool}{image}{again}")
-        }
+        Event::CallStarted { .. } => called(event),
         Event::CallFinished { action, outcome, .. } => format!("finish {action}: {}", word(outcome)),
         Event::CallTroubled { action, attempt, why, retry_at, .. } => {
             format!("trouble {action} #{attempt}: {}, again {}", word(why), at(*retry_at))
@@ -115,17 +113,41 @@ pub(super) fn event(event: &Event) -> String {
         }
         Event::Stopping { why: StopReason::Fail(why) } => format!("stopping: {}", failure(why)),
         Event::Stopping { why: StopReason::Halt(why) } => format!("stopping: {}", halt(why)),
-        Event::RollbackStarted { why } => format!("rollback: {}", failure(why)),
+        Event::RollbackStarted { why, remains } => rollback(why, remains),
+        Event::CompensationStarted { .. }
+        | Event::CompensationTroubled { .. }
+        | Event::Compensated { .. }
+        | Event::AlertRaised { .. }
+        | Event::AlertTold { .. }
+        | Event::UndoStarted { .. }
+        | Event::UndoFinished { .. }
+        | Event::LandingStarted { .. }
+        | Event::ChangesFound(_)
+        | Event::Landed { .. } => crate::view::line(event),
         Event::Restored { action, outcome } => restored(*action, outcome),
         Event::Paused { by } => format!("paused by {by}"),
-        Event::Resumed { by, raised } => {
-            let raised = raised.iter().map(|raise| format!(" {}={}", raise.limit.word(), raise.to));
-            format!("resumed by {by}{}", raised.collect::<String>())
-        }
+        Event::Resumed { by, raised } => resumed(by, raised),
         Event::NotTakenUp { why, .. } => format!("not taken up: {why}"),
         Event::SignalRefused { why, .. } => format!("not now: {why}"),
         Event::Ended { ending, .. } => end(ending),
     }
+}
+
+fn called(event: &Event) -> String {
+    let Event::CallStarted { action, tool, attempt, image, .. } = event else { return String::new() };
+    let image = image.as_ref().map_or(String::new(), |image| format!(" [{}]", image.path));
+    let again = if *attempt > 1 { format!(" #{attempt}") } else { String::new() };
+    format!("start {action} {tool}{image}{again}")
+}
+
+fn rollback(why: &FailReason, remains: &[ActionId]) -> String {
+    let remains = remains.iter().map(|action| format!(", {action} remains")).collect::<String>();
+    format!("rollback: {}{remains}", failure(why))
+}
+
+fn resumed(by: &str, raised: &[Raise]) -> String {
+    let raised = raised.iter().map(|raise| format!(" {}={}", raise.limit.word(), raise.to));
+    format!("resumed by {by}{}", raised.collect::<String>())
 }
 
 /// What became of a plan.
@@ -179,6 +201,50 @@ fn remedied(tried: &Remedied) -> String {
     format!("remedy for {}: {remedy}", tried.defect)
 }
 
+fn escalated(step: &Escalation) -> String {
+    match step {
+        Escalation::BiggerModel { model, rung } => format!("escalate: {} on rung {rung}", short(model)),
+        Escalation::ReDecompose => "escalate: plan anew".into(),
+        Escalation::Partial { missing } => format!("escalate: without {}", list(missing)),
+        Escalation::Person { asked } => format!("escalate: person {asked}"),
+    }
+}
+
+fn started(event: &Event) -> String {
+    let Event::StepStarted { step, purpose, last, sent, .. } = event else { panic!("{event:?}") };
+    ask(*step, purpose, last.is_some()) + &sent.as_deref().map(sent_to).unwrap_or_default()
+}
+
+fn unheard(event: &Event) -> String {
+    let Event::StepFailed { step, why, retry_at, given_up } = event else { panic!("{event:?}") };
+    let not_again = if *given_up { ", somebody else" } else { ", not again" };
+    let retry = retry_at.map_or(not_again, |_| ", again later");
+    format!("unheard {step}: {}{retry}", word(&why.kind))
+}
+
+fn sent_to(sent: &Sent) -> String {
+    let why = match &sent.why {
+        SentFor::Trouble { with } => format!("trouble with {}", short(with)),
+        SentFor::Resting { model, .. } => format!("{} rests", short(model)),
+        SentFor::TooLong { model } => format!("too long for {}", short(model)),
+        SentFor::Stronger { rung } => format!("rung {rung}"),
+    };
+    format!(" at {} ({why})", short(&sent.model))
+}
+
+fn short(model: &str) -> &str {
+    model.strip_prefix("scripted:").unwrap_or(model)
+}
+
+fn routed(what: &Routed) -> String {
+    match what {
+        Routed::Rests { model, failures, until, .. } => {
+            format!("rest {} after {failures} until {}", short(model), at(*until))
+        }
+        Routed::Back { model } => format!("back {}", short(model)),
+    }
+}
+
 fn opened(tool: &ToolName, failures: u32, until: Millis) -> String {
     format!("open {tool} after {failures} until {}", at(until))
 }
@@ -229,7 +295,10 @@ fn judged((round, index, ask): (u32, u32, u32), opinion: &Opinion) -> String {
 
 pub(super) fn end(ending: &Ending) -> String {
     match ending {
-        Ending::Committed { output, .. } => format!("committed: {}", texts(output).replace('\n', "/")),
+        Ending::Committed { output, missing, .. } => {
+            let part = if missing.is_empty() { String::new() } else { format!(" without {}", list(missing)) };
+            format!("committed{part}: {}", texts(output).replace('\n', "/"))
+        }
         Ending::Failed { why, .. } => format!("failed: {}", failure(why)),
         Ending::Halted { why, report } => {
             let partial = report.as_ref().and_then(|report| report.partial.as_deref());
@@ -268,6 +337,7 @@ fn halt(why: &HaltReason) -> String {
         }
         HaltReason::Looping(why) => format!("circles: {}", word(&why.reason)),
         HaltReason::ModelUnavailable { message } => format!("no model: {message}"),
+        HaltReason::ContextFull(full) => format!("{} does not fit {}", full.subtask, full.model),
         HaltReason::RepairStuck { why } => format!("stuck: {why}"),
     }
 }
@@ -276,7 +346,12 @@ fn halt(why: &HaltReason) -> String {
 fn measure(limit: &Limit, used: u64, allowed: u64, of: Option<&RunId>) -> String {
     let of = of.map_or(String::new(), |run| format!(" of {run}"));
     match limit {
-        Limit::Tokens | Limit::Money | Limit::ActiveTime | Limit::RepairShare | Limit::RepairTime => {
+        Limit::Tokens
+        | Limit::Money
+        | Limit::ActiveTime
+        | Limit::RepairShare
+        | Limit::RepairTime
+        | Limit::Context => {
             format!("{} of {allowed}{of}", limit.word())
         }
         Limit::Steps
@@ -302,6 +377,10 @@ pub(super) fn due(run: &Run) -> String {
         Effect::Weigh { serial, .. } => Some(format!("weigh {serial}")),
         Effect::Splice { round, window, .. } => Some(format!("splice {round} {}", window.words())),
         Effect::Restore { action, .. } => Some(format!("restore {action}")),
+        Effect::Compensate { action, attempt, .. } => Some(format!("undo {action} #{attempt}")),
+        Effect::Alert { .. } => Some("alert".into()),
+        Effect::FindChanges => Some("changes".into()),
+        Effect::Land { back, .. } => Some(if back { "take back" } else { "land" }.into()),
         Effect::StoreResult { .. } => Some("store".into()),
         Effect::WakeAt { .. } => None,
     });
@@ -320,6 +399,10 @@ pub(super) fn wakes(run: &Run) -> String {
         | Effect::Weigh { .. }
         | Effect::Splice { .. }
         | Effect::Restore { .. }
+        | Effect::Compensate { .. }
+        | Effect::Alert { .. }
+        | Effect::FindChanges
+        | Effect::Land { .. }
         | Effect::StoreResult { .. } => None,
     });
     list(moments)

@@ -411,6 +411,7 @@ fn a_failing_run_takes_the_results_in_flight_and_starts_nothing_of_them() {
         finish a1.0: ok
         refuse a3.0: cancelled
         refuse a3.1: cancelled
+        rollback: model refused: no, a1.0 remains
         failed: model refused: no
         ",
     );
@@ -437,6 +438,7 @@ fn a_failing_run_waits_until_a_call_in_doubt_is_settled_because_failing_is_final
         true
         > settle a1.0 happened
         settled a1.0: happened, says ann
+        rollback: model refused: no, a1.0 remains
         failed: model refused: no
         ",
     );

@@ -224,6 +224,10 @@ fn answer(driver: &Driver, effect: &Effect, dice: &mut Dice) -> What {
         | Effect::Weigh { .. }
         | Effect::Splice { .. }
         | Effect::Restore { .. }
+        | Effect::Compensate { .. }
+        | Effect::Alert { .. }
+        | Effect::FindChanges
+        | Effect::Land { .. }
         | Effect::WakeAt { .. } => What::Tick,
     }
 }

@@ -1,7 +1,11 @@
 //! Verifying: what was found and where it leads.
 
+use serde_json::json;
+
 use super::build::task;
 use super::check;
+use super::drive::Driver;
+use crate::effect::Effect;
 use crate::task::Review;
 
 #[test]
@@ -28,6 +32,36 @@ fn passing_checks_commit_without_a_person() {
         committed: {}
         ",
     );
+}
+
+#[test]
+fn whoever_answers_with_the_whole_output_is_told_its_shape() {
+    let shape = |driver: &Driver| match driver.run.due().first() {
+        Some(Effect::CallModel { schema, .. }) => schema.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first = check(&task().check("schema"), "");
+    assert_eq!(shape(&check(&task().plan("a; b < a").check("schema"), "")), None, "only b is the output");
+    assert_eq!(shape(&first), Some(json!({ "type": "object" })));
+    let repair = check(
+        &task().check("schema"),
+        "
+        > reply 1: no json
+        heard 1: end
+        done main
+        acted main
+        > check 1.0 fail
+        checked 1 schema: failed
+        verified 1: schema failed
+        control: repair 0.770
+        diagnosed by verifier: failed: schema
+        repair 1
+        begin repair-1
+        ask 2 for repair-1
+        ",
+    );
+    assert_eq!(shape(&repair), Some(json!({ "type": "object" })));
+    assert_eq!(shape(&check(&task().check("tests"), "")), None);
 }
 
 #[test]

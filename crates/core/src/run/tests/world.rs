@@ -80,6 +80,13 @@ impl World {
                 self.undone.push(*action);
                 format!("restored {action}")
             }
+            Effect::Compensate { action, .. } => {
+                self.undone.push(*action);
+                format!("undone {action}")
+            }
+            Effect::Alert { .. } => "told".into(),
+            Effect::FindChanges => "changes 2".into(),
+            Effect::Land { back, .. } => if *back { "taken-back" } else { "landed" }.into(),
             Effect::StoreResult { .. } => "stored".into(),
             Effect::WakeAt { .. } => "tick".into(),
         };

@@ -21,6 +21,7 @@ fn limits_keep_to_their_bounds() {
         ("repairs", 1000),
         ("repair_percent", 100),
         ("repair_seconds", 31_536_000),
+        ("context_tokens", 100_000_000),
         ("depth", 32),
         ("agents_alive", 1000),
         ("agents", 10_000),
@@ -69,6 +70,7 @@ fn only_the_word_makes_a_limit_unlimited() {
         "repairs",
         "repair_percent",
         "repair_seconds",
+        "context_tokens",
         "depth",
         "agents_alive",
         "agents",
@@ -161,7 +163,7 @@ fn a_limit_is_raised_in_the_words_of_the_task_file() {
     assert_eq!(refused("stepz=5"), "\"stepz\" is no limit that can be raised; did you mean steps?");
     assert_eq!(
         refused("steps"),
-        "\"steps\" raises nothing; write LIMIT=AMOUNT with one of steps, tool_calls, tokens, cost_usd, active_seconds, repairs, repair_percent, repair_seconds, tree_steps, depth, agents_alive, agents, tools.NAME"
+        "\"steps\" raises nothing; write LIMIT=AMOUNT with one of steps, tool_calls, tokens, cost_usd, active_seconds, repairs, repair_percent, repair_seconds, context_tokens, tree_steps, depth, agents_alive, agents, tools.NAME"
     );
     assert_eq!(
         refused("steps=1.5"),

@@ -48,6 +48,13 @@ pub(super) fn append(body: &mut String, line: &str) {
     }
 }
 
+/// The same, at this file and line.
+pub(super) fn located(failure: Failure, place: Option<(String, u32)>) -> Failure {
+    let Some((file, line)) = place else { return failure };
+    let place = Some(format!("{file}:{line}"));
+    Failure { place, trace: vec![Frame { file, line: Some(line), function: None }], ..failure }
+}
+
 /// `file:line` of a frame.
 pub(super) fn place_of(frame: &Frame) -> String {
     frame.line.map_or_else(|| frame.file.clone(), |line| format!("{}:{line}", frame.file))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bowline_core::defect::traces;
 use bowline_core::quality::{Failure, Frame, Stage};
 
-use super::bound::{append, dedented, place_in};
+use super::bound::{append, dedented, located, place_in};
 use super::expected::pair;
 use super::{Format, Report, ReportError, Texts};
 
@@ -240,15 +240,7 @@ fn of_output(name: &str, printed: &str) -> Failure {
     let place = message.lines().find_map(logged).map(|(file, line, _)| (file.to_owned(), line));
     let (expected, actual) =
         message.lines().find_map(|line| pair(logged(line).map_or(line, |found| found.2))).unzip();
-    let frame =
-        place.as_ref().map(|(file, line)| Frame { file: file.clone(), line: Some(*line), function: None });
-    Failure {
-        place: place.map(|(file, line)| format!("{file}:{line}")),
-        expected,
-        actual,
-        trace: frame.into_iter().collect(),
-        ..Failure::new(name, message)
-    }
+    Failure { expected, actual, ..located(Failure::new(name, message), place) }
 }
 
 /// `    shop_test.go:10: message`.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use bowline_core::defect::{at_line, traces};
 use bowline_core::quality::{Failure, Frame, Stage};
 
-use super::bound::{BODY_MAX, append, place_in};
+use super::bound::{BODY_MAX, append, located, place_in};
 use super::expected::pair;
 use super::{Format, Report, ReportError, Texts, yaml};
 
@@ -280,15 +280,7 @@ fn commented(name: &str, text: &str) -> Failure {
         Some((file.to_owned(), line))
     });
     let (expected, actual) = pair(text).unzip();
-    let frame =
-        place.as_ref().map(|(file, line)| Frame { file: file.clone(), line: Some(*line), function: None });
-    Failure {
-        place: place.map(|(file, line)| format!("{file}:{line}")),
-        expected,
-        actual,
-        trace: frame.into_iter().collect(),
-        ..Failure::new(name, text)
-    }
+    Failure { expected, actual, ..located(Failure::new(name, text), place) }
 }
 
 fn without_column(place: &str) -> &str {

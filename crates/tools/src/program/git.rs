@@ -1,0 +1,71 @@
+//! Git as a lister of files, and as nothing else.
+//!
+//! A repository is somebody's: what its configuration names is not run. Hooks, the file
+//! system monitor, lazy fetching and prompts are off, nothing is locked or written, and
+//! there is a deadline. A repository that cannot be asked is like none at all.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
+
+use super::{environment, tether};
+
+/// Longest time it may take.
+const LIST_MAX: Duration = Duration::from_secs(20);
+
+/// Most bytes of names.
+const NAMES_MAX: u64 = 32 * 1024 * 1024;
+
+const SETTINGS: [&str; 7] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.untrackedCache=false",
+    "core.preloadIndex=false",
+    "safe.bareRepository=explicit",
+    "protocol.allow=never",
+    "credential.helper=",
+];
+
+/// The files of a folder that are tracked, or untracked and not ignored, below the
+/// folder. `None` where there is no repository, no git, or no answer.
+pub(crate) async fn files(folder: &Path) -> Option<Vec<String>> {
+    if !folder.ancestors().any(|above| above.join(".git").exists()) {
+        return None;
+    }
+    let mut command = Command::new("git");
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(folder)
+        .env_clear()
+        .envs(environment())
+        .envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .kill_on_drop(true);
+    tether::tie(&mut command);
+    let listed = tokio::time::timeout(LIST_MAX, names(command)).await.ok().flatten()?;
+    let mut files: Vec<String> =
+        listed.split(|byte| *byte == 0).filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect();
+    files.retain(|name| !name.is_empty());
+    files.sort_unstable();
+    files.dedup();
+    // A folder that an outer repository ignores is no part of it.
+    (!files.is_empty()).then_some(files)
+}
+
+async fn names(mut command: Command) -> Option<Vec<u8>> {
+    let mut child = command.spawn().ok()?;
+    let mut names = Vec::new();
+    child.stdout.take()?.take(NAMES_MAX + 1).read_to_end(&mut names).await.ok()?;
+    let whole = names.len() as u64 <= NAMES_MAX;
+    let ended = child.wait().await.ok()?;
+    (whole && ended.success()).then_some(names)
+}
