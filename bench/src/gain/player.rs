@@ -167,7 +167,7 @@ impl Kept {
         let is_first = self.greedy && request.temperature.is_none() && request.attempt == 1;
         let seed = if is_first { "any".into() } else { self.seed.to_string() };
         let said: Vec<_> = request.messages.iter().collect();
-        let asked = digest(&format!("{said:?} {:?}", request.schema));
+        let asked = digest(&format!("{said:?} {:?} {:?}", request.schema, request.failed));
         let warmth = request.temperature.map_or(0, |warmth| warmth.0);
         format!("{} seed {seed} step {} warmth {warmth} {asked:016x}", self.name, request.step)
     }

@@ -42,6 +42,8 @@ pub enum Effect {
         output_tokens: u64,
         /// How freely the model chooses its words; `None`: as it likes best.
         temperature: Option<Ppm>,
+        /// Answers to the same request that failed: a model that can gives none of them again.
+        failed: Vec<Payload>,
         /// After this long it has failed.
         timeout_ms: u64,
     },

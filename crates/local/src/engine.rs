@@ -13,13 +13,18 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::cache::Cache;
 use crate::error::LoadError;
-use crate::generate::{Ask, End, Form, NoAnswer, Or, Parts, Progress, Written, generate};
+use crate::generate::{Ask, Course, End, Form, NoAnswer, Or, Parts, Progress, Written, generate};
 use crate::grammar::Grammars;
 use crate::model::Loaded;
 use crate::queue::Queue;
 use crate::reply;
 use crate::settings::{Clock, Settings, ToolUse};
 use crate::speed::Speed;
+use crate::trail::{Asked, Trail, Trails};
+use crate::transformer::Memory;
+
+/// How often an answer that failed before, and came in other pieces, is begun anew.
+const AGAIN_MAX: usize = 8;
 
 /// One call on its way through the queue.
 pub(crate) struct Job {
@@ -39,6 +44,7 @@ pub(crate) struct Engine {
     settings: Settings,
     context: usize,
     cache: Cache,
+    trails: Trails,
     last: Arc<Mutex<Option<Speed>>>,
 }
 
@@ -51,7 +57,7 @@ impl Engine {
         let grammars = Grammars::new(&loaded.vocabulary)?;
         let context = settings.context(loaded.network.context());
         let cache = Cache::new(settings.cache);
-        Ok(Self { loaded, grammars, settings, context, cache, last })
+        Ok(Self { loaded, grammars, settings, context, cache, trails: Trails::default(), last })
     }
 
     /// Answers until the queue is closed.
@@ -88,17 +94,16 @@ impl Engine {
             form: form(request, self.settings.tool_use),
             tokens_max: wanted.min(room),
             sampling: self.settings.sampling.of(request),
+            course: Course::Unlike(&[]),
             stop,
         };
         let network = Arc::clone(&self.loaded.network);
         let mut memory = self.cache.take(&prompt, || network.remember());
         let cached = memory.tokens().len();
-        let parts = Parts {
-            network: network.as_ref(),
-            vocabulary: &self.loaded.vocabulary,
-            grammars: &self.grammars,
-        };
-        let written = generate(parts, &mut memory, &ask, relay);
+        // What may be begun anew is shown when it is whole.
+        let mut quiet = Quiet(relay);
+        let progress: &mut dyn Progress = if request.failed.is_empty() { quiet.0 } else { &mut quiet };
+        let written = self.write(request, &mut memory, ask, progress);
         self.cache.keep(memory);
         let written = written.map_err(no_answer)?;
         let usage =
@@ -106,6 +111,41 @@ impl Engine {
         let speed = relay.speed(usage);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(speed);
         said(request, written, usage)
+    }
+
+    /// Writes an answer unlike those that failed.
+    fn write(
+        &mut self,
+        request: &Request,
+        memory: &mut Memory,
+        ask: Ask<'_>,
+        progress: &mut dyn Progress,
+    ) -> Result<Written, NoAnswer> {
+        let parts = Parts {
+            network: self.loaded.network.as_ref(),
+            vocabulary: &self.loaded.vocabulary,
+            grammars: &self.grammars,
+        };
+        let form = format!("{:?}\n{:?}", request.schema, request.tools);
+        let asked = Asked::of(ask.prompt, &form, ask.tokens_max);
+        let mut failed = Vec::new();
+        for text in &request.failed {
+            let known = self.trails.find(asked, text);
+            failed.extend(if known.is_empty() { learn(parts, memory, &ask, text)? } else { known });
+        }
+        let mut written = generate(parts, memory, &Ask { course: Course::Unlike(&failed), ..ask }, progress)?;
+        for _ in 0..AGAIN_MAX {
+            failed.extend(written.trail.clone());
+            if !request.failed.contains(&written.text) {
+                break;
+            }
+            read_again(memory, ask.prompt);
+            let spent = written.tokens;
+            written = generate(parts, memory, &Ask { course: Course::Unlike(&failed), ..ask }, progress)?;
+            written.tokens += spent;
+        }
+        failed.into_iter().for_each(|trail| self.trails.keep(asked, trail));
+        Ok(written)
     }
 
     fn prompt(&self, request: &Request) -> Result<Vec<u32>, ModelError> {
@@ -130,6 +170,42 @@ impl Engine {
         }
         Ok(prompt)
     }
+}
+
+/// Forgets all but what must be fed again to know what may follow the prompt.
+fn read_again(memory: &mut Memory, prompt: &[u32]) {
+    memory.cut(prompt.len().saturating_sub(1));
+}
+
+/// The trail of a text that another process wrote, or another model; none where this one
+/// cannot write it.
+fn learn(parts: Parts<'_>, memory: &mut Memory, ask: &Ask<'_>, text: &str) -> Result<Vec<Trail>, NoAnswer> {
+    let course = Course::Along(text);
+    let written = generate(parts, memory, &Ask { course, ..*ask }, &mut Unseen);
+    read_again(memory, ask.prompt);
+    match written {
+        Ok(written) => Ok(written.trail.into_iter().filter(|trail| trail.text == text.as_bytes()).collect()),
+        Err(NoAnswer::Lost(_)) => Ok(Vec::new()),
+        Err(other) => Err(other),
+    }
+}
+
+/// An answer that nobody sees while it is written.
+struct Quiet<'a>(&'a mut Relay);
+
+impl Progress for Quiet<'_> {
+    fn prompt_read(&mut self) {
+        self.0.prompt_read();
+    }
+    fn text(&mut self, _: &str) {}
+}
+
+/// What is written only to learn how it comes about.
+struct Unseen;
+
+impl Progress for Unseen {
+    fn prompt_read(&mut self) {}
+    fn text(&mut self, _: &str) {}
 }
 
 fn form(request: &Request, tool_use: ToolUse) -> Form<'_> {

@@ -3,6 +3,8 @@
 //! The prompt is read in pieces, as far as no memory has it; then a token is chosen, what
 //! the grammar forces after it is added for free, and all of it is fed at once.
 //!
+//! Every answer comes with its trail, so that it need not be given again ([`crate::trail`]).
+//!
 //! Invariants
 //! - Between any two feeds somebody may stop it.
 //! - An answer that does not reach its own end is [`End::Cut`], whatever was written.
@@ -11,10 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bowline_core::tool::ToolSpec;
 use serde_json::Value;
+use toktrie::SimpleVob;
 
 use crate::grammar::{BadSchema, CallsFrom, Constraint, GrammarLost, Grammars, least_tokens};
 use crate::sampling::{Chooser, Sampling, allows};
 use crate::template::CALL_BEGINS;
+use crate::trail::{Choice, Detour, Trail, share};
 use crate::transformer::{EngineBroken, FEED_TOKENS_MAX, Memory, Network};
 use crate::vocab::Vocabulary;
 
@@ -26,6 +30,7 @@ const CLOSING_MIN: usize = 12;
 const CALL_TOKENS: usize = 24;
 
 /// What the answer must look like.
+#[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
     /// Anything.
     Text,
@@ -53,8 +58,18 @@ pub(crate) struct Ask<'a> {
     /// Most tokens to write.
     pub(crate) tokens_max: usize,
     pub(crate) sampling: Sampling,
+    pub(crate) course: Course<'a>,
     /// Set by whoever does not want the answer any more.
     pub(crate) stop: &'a AtomicBool,
+}
+
+/// Where an answer goes.
+#[derive(Clone, Copy)]
+pub(crate) enum Course<'a> {
+    /// Anywhere but to these.
+    Unlike(&'a [Trail]),
+    /// Along a text, so as to learn its trail.
+    Along(&'a str),
 }
 
 /// How an answer ended.
@@ -75,6 +90,8 @@ pub(crate) struct Written {
     pub(crate) text: String,
     /// Everything from the first call on; empty without one.
     pub(crate) calls: String,
+    /// How the text came about, where it is all of a whole answer.
+    pub(crate) trail: Option<Trail>,
 }
 
 /// No answer came of it.
@@ -138,6 +155,7 @@ pub(crate) fn generate(
         chars,
         closing: closing(ask),
         written: Vec::new(),
+        choices: Vec::new(),
         bytes: Vec::new(),
         shown: 0,
         calls_at: None,
@@ -169,6 +187,7 @@ struct Writer<'a> {
     /// From so many tokens before the limit on, what finishes soonest is said.
     closing: usize,
     written: Vec<u32>,
+    choices: Vec<Choice>,
     bytes: Vec<u8>,
     shown: usize,
     /// Where in `bytes` the calls begin.
@@ -231,17 +250,58 @@ impl Writer<'_> {
 
     fn choose(&mut self, scores: &[f32]) -> Result<Option<u32>, NoAnswer> {
         let vocabulary = self.parts.vocabulary;
-        let Some(constraint) = &mut self.constraint else {
-            let may = |id| vocabulary.is_end(id) || !vocabulary.is_control(id);
-            return Ok(self.chooser.choose(scores, may));
+        let mask = self.mask()?;
+        let may = |id| match &mask {
+            Some(mask) => allows(mask, id),
+            None => vocabulary.is_end(id) || !vocabulary.is_control(id),
         };
-        let mut mask = constraint.allowed()?;
+        let token = match self.ask.course {
+            Course::Unlike(failed) => self.draw(scores, failed, may),
+            Course::Along(text) => self.follow(scores, text, may),
+        };
+        self.choices.extend(token.map(|token| Choice { token, share: share(scores, may, token) }));
+        Ok(token)
+    }
+
+    /// What the grammar lets through; what finishes soonest when the tokens run out.
+    fn mask(&mut self) -> Result<Option<SimpleVob>, NoAnswer> {
+        let Some(constraint) = &mut self.constraint else { return Ok(None) };
+        let mask = constraint.allowed()?;
         let left = self.ask.tokens_max.saturating_sub(self.written.len());
-        if left <= self.closing {
-            let written = self.bytes.get(self.calls_at.unwrap_or(0)..).unwrap_or_default();
-            mask = constraint.closing(mask, written, vocabulary.ends());
+        if left > self.closing {
+            return Ok(Some(mask));
         }
-        Ok(self.chooser.choose(scores, |id| allows(&mask, id)))
+        let written = self.bytes.get(self.calls_at.unwrap_or(0)..).unwrap_or_default();
+        Ok(Some(constraint.closing(mask, written, self.parts.vocabulary.ends())))
+    }
+
+    /// A token that does not lead to a failed answer, as long as there is one.
+    fn draw(&mut self, scores: &[f32], failed: &[Trail], may: impl Fn(u32) -> bool) -> Option<u32> {
+        let detour = Detour::of(self.parts.vocabulary, failed, &self.choices, &self.bytes);
+        let mut left = detour.as_ref().map(|detour| detour.scores(scores)).unwrap_or_default();
+        while let Some((detour, token)) = detour.as_ref().zip(self.chooser.choose(&left, &may)) {
+            if self.can_part(token, &detour.disguised(token)) {
+                return Some(token);
+            }
+            let taken = usize::try_from(token).ok().and_then(|at| left.get_mut(at));
+            taken.into_iter().for_each(|score| *score = f32::NEG_INFINITY);
+        }
+        self.chooser.choose(scores, may)
+    }
+
+    /// Whether something else than any of these texts may follow a token.
+    fn can_part(&self, token: u32, texts: &[&[u8]]) -> bool {
+        let Some(constraint) = self.constraint.as_ref().filter(|_| !texts.is_empty()) else { return true };
+        let Some(mask) = constraint.allowed_after(token) else { return false };
+        let parts = |id: u32| !texts.iter().any(|text| self.parts.vocabulary.goes_on(id, text));
+        mask.iter().any(parts)
+    }
+
+    /// The likeliest token that goes on with a text.
+    fn follow(&self, scores: &[f32], text: &str, may: impl Fn(u32) -> bool) -> Option<u32> {
+        let ahead = text.as_bytes().strip_prefix(self.bytes.as_slice())?;
+        let fits = |id: u32| self.parts.vocabulary.goes_on(id, ahead) && may(id);
+        Chooser::new(Sampling::default()).choose(scores, fits)
     }
 
     /// Adds a token and whatever must follow it.
@@ -353,6 +413,8 @@ impl Writer<'_> {
             tokens: self.written.len().min(self.ask.tokens_max) as u64,
             text: String::from_utf8_lossy(text).into_owned(),
             calls: String::from_utf8_lossy(calls).into_owned(),
+            trail: (end == End::Whole && calls.is_empty())
+                .then(|| Trail { text: text.to_vec(), choices: std::mem::take(&mut self.choices) }),
         }
     }
 }

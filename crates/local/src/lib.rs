@@ -25,6 +25,7 @@ mod speed;
 mod team;
 mod template;
 mod tensor;
+mod trail;
 mod transformer;
 mod vocab;
 pub mod weights;

@@ -49,6 +49,9 @@ pub struct Request {
     pub output_tokens: u64,
     /// How freely it chooses its words; `None`: as it likes best.
     pub temperature: Option<Ppm>,
+    /// Answers to this very request that failed. A model that can gives none of them again;
+    /// others make nothing of it.
+    pub failed: Vec<String>,
 }
 
 /// One entry of a conversation, with its texts at hand.

@@ -104,9 +104,11 @@ impl Hands {
                 schema,
                 output_tokens,
                 temperature,
+                failed,
                 timeout_ms,
             } => {
-                let ask = Ask { step, purpose, attempt, model, tools, schema, output_tokens, temperature };
+                let ask =
+                    Ask { step, purpose, attempt, model, tools, schema, output_tokens, temperature, failed };
                 self.call_model(ask, (messages, left_out), timeout_ms).await
             }
             Effect::PrepareCall { action, tool, args } => self.prepare(action, &tool, &args).await,
@@ -158,6 +160,7 @@ impl Hands {
             schema: ask.schema,
             output_tokens: ask.output_tokens,
             temperature: ask.temperature,
+            failed: self.texts.each(&ask.failed).await?,
         };
         let answer = within(timeout_ms, self.models.call(request, &watcher)).await;
         watcher.end();
@@ -405,6 +408,7 @@ struct Ask {
     schema: Option<serde_json::Value>,
     output_tokens: u64,
     temperature: Option<Ppm>,
+    failed: Vec<Payload>,
 }
 
 struct Words<'a> {

@@ -99,6 +99,15 @@ impl Texts {
         }
     }
 
+    /// Several payloads, each as a text of its own.
+    pub(crate) async fn each(&self, payloads: &[Payload]) -> Result<Vec<String>, StoreError> {
+        let mut texts = Vec::with_capacity(payloads.len());
+        for payload in payloads {
+            texts.push(self.text(payload).await?);
+        }
+        Ok(texts)
+    }
+
     /// Several payloads as one text.
     pub(crate) async fn join(&self, parts: &[Payload]) -> Result<String, StoreError> {
         let mut whole = String::new();

@@ -1,7 +1,7 @@
 //! The part of `apply` about how good an output is: checks, judges, what they came to,
 //! and what is kept of it for the next round.
 
-use super::state::{Best, Critique, Phase, Run};
+use super::state::{Best, Critique, Mending, Phase, Run};
 use super::{critiquing, escalating};
 use crate::control::measured;
 use crate::event::{Event, Finding, Judgement, Subject};
@@ -10,6 +10,8 @@ use crate::task::Repair;
 
 /// Most answers that are kept until another is the same.
 const HELD_MAX: usize = 64;
+/// Most answers that are kept so as not to be given again.
+const FAILED_MAX: usize = 16;
 
 impl Run {
     /// Something is known about the output.
@@ -44,6 +46,7 @@ impl Run {
             self.failures = verification.results.clone();
         }
         self.note_held();
+        self.note_failed(finding);
         self.diagnosis = None;
         let repair = self.spend.repairs + 1;
         self.phase = match finding {
@@ -70,6 +73,24 @@ impl Run {
         {
             held.push(only.clone());
         }
+    }
+
+    /// Keeps an output that failed, where the next one is made from the same opening and
+    /// would be the same again. One that only waits for its equal may come again.
+    pub(super) fn note_failed(&mut self, finding: Finding) {
+        let is_bad = match finding {
+            Finding::Passed | Finding::NothingToCheck => false,
+            Finding::SchemaFailed | Finding::ChecksFailed | Finding::NotSure => true,
+        };
+        let Some([only]) = self.output.as_deref().filter(|_| is_bad) else { return };
+        let Mending { held, failed, .. } = &mut self.mending;
+        if self.task.repair != Repair::Afresh || held.contains(only) || failed.contains(only) {
+            return;
+        }
+        if failed.len() == FAILED_MAX {
+            failed.remove(0);
+        }
+        failed.push(only.clone());
     }
 
     /// Keeps the output if no earlier one was better.

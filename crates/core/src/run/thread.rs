@@ -291,6 +291,7 @@ fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Eff
     Effect::CallModel {
         step: open.step,
         temperature: temperature(run, &purpose),
+        failed: if is_done_anew(run) { run.mending.failed.clone() } else { Vec::new() },
         model: model.to_owned(),
         purpose,
         attempt: thread.attempts + 1,
@@ -337,10 +338,14 @@ pub(super) fn is_critical(run: &Run, purpose: &Purpose) -> bool {
 /// Other answers are of use only if they may differ.
 fn temperature(run: &Run, purpose: &Purpose) -> Option<Ppm> {
     let is_sample = matches!(purpose, Purpose::Judge(_)) && !is_critical(run, purpose);
-    if matches!(run.phase, Phase::Repairing { .. }) && run.repairs_afresh() {
+    if is_done_anew(run) {
         return Some(warmth(run.spend.repairs));
     }
     is_sample.then_some(SAMPLE_TEMPERATURE)
+}
+
+fn is_done_anew(run: &Run) -> bool {
+    matches!(run.phase, Phase::Repairing { .. }) && run.repairs_afresh()
 }
 
 /// How freely the work is done anew, once it has failed so often.

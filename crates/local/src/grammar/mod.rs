@@ -216,6 +216,13 @@ impl Constraint {
         allowed
     }
 
+    /// Which tokens may come after this one; `None` when nothing may.
+    pub(crate) fn allowed_after(&self, token: u32) -> Option<SimpleVob> {
+        let mut matcher = self.matcher.clone();
+        matcher.consume_token(token).ok()?;
+        if matcher.is_stopped() { None } else { matcher.compute_mask_or_eos().ok() }
+    }
+
     /// Takes a token that was allowed.
     pub(crate) fn take(&mut self, token: u32) -> Result<(), GrammarLost> {
         self.matcher.consume_token(token).map_err(lost)

@@ -165,6 +165,14 @@ impl Vocabulary {
         self.bytes.get(self.index(id)).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a token says the next piece of a text; where nothing is left of it, whether
+    /// the token ends the turn.
+    pub(crate) fn goes_on(&self, id: u32, ahead: &[u8]) -> bool {
+        let piece = self.bytes(id);
+        let says = !piece.is_empty() && !self.is_control(id) && ahead.starts_with(piece);
+        if ahead.is_empty() { self.is_end(id) } else { says }
+    }
+
     /// The bytes of several tokens.
     #[must_use]
     pub fn decode(&self, ids: &[u32]) -> Vec<u8> {

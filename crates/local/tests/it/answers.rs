@@ -291,3 +291,77 @@ impl Watcher for Heard {
         self.0.lock().unwrap().push_str(piece);
     }
 }
+
+/// Answers of a fixed set, so that all of them can be asked for.
+fn colours() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"colour": {"enum": ["red", "reddish", "green", "the", "there"]}, "dark": {"type": "boolean"}},
+        "required": ["colour", "dark"],
+    })
+}
+
+/// As many answers as asked for, each told which failed before; by one model or by a new
+/// one each time, as after a crash.
+async fn each_unlike_the_last(count: usize, temperature: i64, restarts: bool) -> Vec<String> {
+    let mut failed = Vec::new();
+    let mut tiny = model(Tiny::default(), settings());
+    for step in 0..count {
+        let mut request = request("he");
+        request.step = u32::try_from(step).unwrap();
+        request.schema = Some(colours());
+        request.temperature = (step > 0).then_some(Ppm(temperature));
+        request.failed.clone_from(&failed);
+        if restarts {
+            tiny = model(Tiny::default(), settings());
+        }
+        let answer = tiny.call(request, &Unwatched).await.unwrap();
+        assert_eq!(answer.stop, Stop::End);
+        failed.push(answer.text);
+    }
+    failed
+}
+
+#[tokio::test]
+async fn an_answer_that_failed_is_not_given_again_until_nothing_else_is_left() {
+    for temperature in [0, 450_000, 1_500_000] {
+        let answers = each_unlike_the_last(10, temperature, false).await;
+        let different: BTreeSet<&String> = answers.iter().collect();
+        assert_eq!(different.len(), 10, "{answers:#?}");
+    }
+    let answers = each_unlike_the_last(11, 0, false).await;
+    assert!(answers[..10].contains(&answers[10]), "there are only ten: {answers:#?}");
+}
+
+#[tokio::test]
+async fn a_model_that_was_started_anew_parts_from_failed_answers_in_the_same_way() {
+    let once = each_unlike_the_last(10, 0, false).await;
+    assert_eq!(each_unlike_the_last(10, 0, true).await, once);
+}
+
+#[tokio::test]
+async fn failed_answers_that_are_none_change_nothing() {
+    let tiny = model(Tiny::default(), settings());
+    let mut request = request("he");
+    request.schema = Some(colours());
+    let plain = tiny.call(request.clone(), &Unwatched).await.unwrap();
+    request.failed = vec![String::new(), "{\"colour\": \"blue\"}".to_owned(), "\u{feff}".repeat(100)];
+    let again = tiny.call(request, &Unwatched).await.unwrap();
+    assert_eq!((again.text, again.usage.output), (plain.text, plain.usage.output));
+}
+
+#[tokio::test]
+async fn words_without_a_form_are_not_said_again_either() {
+    let tiny = model(Tiny::default(), settings());
+    let mut request = request("he");
+    request.output_tokens = 300;
+    let mut failed = BTreeSet::new();
+    for step in 0..4 {
+        request.step = step;
+        request.failed = failed.iter().cloned().collect();
+        let answer = tiny.call(request.clone(), &Unwatched).await.unwrap();
+        if answer.stop == Stop::End {
+            assert!(failed.insert(answer.text));
+        }
+    }
+}

@@ -54,6 +54,9 @@ pub struct Mending {
     /// Answers that held in all other checks and wait for another that is the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Payload>,
+    /// Answers that failed where the work is done anew, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Payload>,
 }
 
 impl Mending {

@@ -4,7 +4,7 @@ use super::build::task;
 use super::check;
 use crate::control::{Ppm, Strategy};
 use crate::effect::Effect;
-use crate::event::Ending;
+use crate::event::{Ending, Finding};
 use crate::message::{Message, Payload};
 use crate::quality::CheckHow;
 use crate::run::Run;
@@ -394,4 +394,44 @@ fn an_answer_that_holds_waits_for_another_that_is_the_same() {
         if let Effect::RunCheck { opinions, .. } = effect { Some(opinions) } else { None }
     });
     assert_eq!(compared, Some(vec![Opinion::Sample(Payload::inline("an answer"))]));
+    assert_eq!(run.mending.failed, [], "it may come again");
+}
+
+/// The answers that the model that works now shall not give again.
+fn not_again(run: &Run) -> Vec<Payload> {
+    let failed = run
+        .due()
+        .into_iter()
+        .find_map(|effect| if let Effect::CallModel { failed, .. } = effect { Some(failed) } else { None });
+    failed.unwrap()
+}
+
+#[test]
+fn answers_that_failed_are_told_to_whoever_does_the_work_anew() {
+    let setup = task().afresh().check("tests");
+    assert_eq!(not_again(&check(&setup, "").run), []);
+    assert_eq!(not_again(&check(&setup, FAILED_TWICE).run), [Payload::inline("an answer")]);
+    let another = FAILED_TWICE.replace("reply 2: an answer", "reply 2: another");
+    let failed = ["an answer", "another"].map(Payload::inline);
+    assert_eq!(not_again(&check(&setup, &another).run), failed);
+}
+
+#[test]
+fn the_last_sixteen_answers_that_failed_are_remembered() {
+    let mut run = check(&task().afresh().check("tests"), "").run;
+    for number in 0..20 {
+        run.output = Some(vec![Payload::inline(&format!("answer {number}"))]);
+        run.note_failed(Finding::ChecksFailed);
+        run.note_failed(Finding::Passed);
+    }
+    let expected: Vec<Payload> = (4..20).map(|number| Payload::inline(&format!("answer {number}"))).collect();
+    assert_eq!(run.mending.failed, expected);
+}
+
+#[test]
+fn an_answer_that_is_mended_is_forbidden_to_nobody() {
+    let mut run = check(&task().check("tests"), "").run;
+    run.output = Some(vec![Payload::inline("an answer")]);
+    run.note_failed(Finding::SchemaFailed);
+    assert_eq!(run.mending.failed, []);
 }
