@@ -19,21 +19,21 @@ use tokio::task::JoinSet;
 
 use book::{Book, Played};
 use oracle::Oracle;
-use player::{Player, Round};
+use player::{Player, Round, Way};
 use score::{About, Fate, Figures, Row, Try};
 use tasks::Trial;
 
 /// The word under which this program measures the loop.
 pub(crate) const WORD: &str = "loop-gain";
 
-const USAGE: &str = "usage: cargo xtask bench loop-gain [--quick] [--model MODEL] [--seeds N] [--calls N] [--agree N] [--half tuning|held-out]
+const USAGE: &str = "usage: cargo xtask bench loop-gain [--quick] [--model MODEL] [--seeds N] [--calls N] [--rivals N] [--half tuning|held-out]
                                  [--family NAME] [--book FILE] [--out FILE]
 
   --quick       nine tasks and one seed: whether it works at all
   --model       any model a task may name (default: local:smollm2-135m)
   --seeds N     how often each task is played (default: 5)
   --calls N     most calls of a run (default: 8); tables for 2, 5 and 8, as far as it goes
-  --agree N     answers that hold and must be the same in the second table (default: 2)
+  --rivals N    other answers that must not hold in the third table (default: 1)
   --half        only the tasks that were looked at while tuning, or only the others
   --family      only extraction, tools or repair
   --book FILE   where every answer is kept, and looked up (default: beside the build)
@@ -55,7 +55,7 @@ struct Asked {
     model: String,
     seeds: u32,
     calls: u32,
-    agree: u32,
+    rivals: u32,
     half: Option<bool>,
     family: Option<String>,
     book: Option<PathBuf>,
@@ -75,9 +75,13 @@ pub(crate) fn main(words: &[&str]) -> Result<()> {
     let player = Arc::new(Player::new(&asked.model, book, below.path())?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let mut page = format!("model {}, {} tasks, {} seeds\n\n", asked.model, trials.len(), asked.seeds);
-    for (title, agree) in [("Verification and repair", 1), ("And self-consistency", asked.agree)] {
-        let played = runtime.block_on(play_all(&player, &trials, &asked, agree))?;
-        page.push_str(&format!("### {title} (agree = {agree})\n\n"));
+    for (title, way) in [
+        ("Attempts that know nothing of each other".to_owned(), Way::Blind),
+        ("No answer that failed is given again".to_owned(), Way::Unlike),
+        (format!("And no rival holds (rivals = {})", asked.rivals), Way::Alone(asked.rivals)),
+    ] {
+        let played = runtime.block_on(play_all(&player, &trials, &asked, way))?;
+        page.push_str(&format!("### {title}\n\n"));
         page.push_str(&tables(&trials, &played, asked.calls)?);
     }
     print!("{page}");
@@ -93,7 +97,7 @@ fn parse(words: &[&str]) -> Result<Asked> {
         model: "local:smollm2-135m".into(),
         seeds: 5,
         calls: 8,
-        agree: 2,
+        rivals: 1,
         half: None,
         family: None,
         book: None,
@@ -107,7 +111,7 @@ fn parse(words: &[&str]) -> Result<Asked> {
             "--model" => asked.model = (*value()?).into(),
             "--seeds" => asked.seeds = value()?.parse()?,
             "--calls" => asked.calls = value()?.parse()?,
-            "--agree" => asked.agree = value()?.parse()?,
+            "--rivals" => asked.rivals = value()?.parse()?,
             "--half" => {
                 asked.half = Some(match *value()? {
                     "tuning" => true,
@@ -144,7 +148,7 @@ async fn play_all(
     player: &Arc<Player>,
     trials: &Arc<Vec<Trial>>,
     asked: &Asked,
-    agree: u32,
+    way: Way,
 ) -> Result<Vec<Vec<Played>>> {
     let calls = asked.calls;
     let mut wanted = (0..trials.len()).flat_map(|place| (1..=asked.seeds).map(move |seed| (place, seed)));
@@ -158,7 +162,7 @@ async fn play_all(
             let (player, trials) = (player.clone(), trials.clone());
             at_work.spawn(async move {
                 let trial = trials.get(place).context("no such task")?;
-                let played = player.play(trial, Round { seed, agree, calls }).await?;
+                let played = player.play(trial, Round { seed, way, calls }).await?;
                 anyhow::Ok((place, seed, played))
             });
         }
@@ -166,7 +170,7 @@ async fn play_all(
         let (place, seed, played) = finished??;
         count += 1;
         if count % 20 == 0 {
-            eprintln!("agree {agree}: {count} of {}", trials.len() * asked.seeds as usize);
+            eprintln!("{}: {count} of {}", way.word(), trials.len() * asked.seeds as usize);
         }
         if let Some(runs) = done.get_mut(place) {
             runs.push((seed, played));
@@ -206,6 +210,7 @@ fn row<'t>(oracle: &Oracle, trial: &'t Trial, runs: &[Played], calls: usize) -> 
                 right: oracle.is_right(trial, &said.text),
                 tokens: said.tokens.iter().sum(),
                 ms: said.ms,
+                rival: said.rival,
             });
             (tries.collect(), run.committed)
         })

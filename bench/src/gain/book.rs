@@ -19,12 +19,14 @@ pub(crate) struct Said {
     pub(crate) tokens: [u64; 2],
     /// How long it took.
     pub(crate) ms: u64,
+    /// It was only held against an output.
+    pub(crate) rival: bool,
 }
 
 /// One run of the loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Played {
-    /// Whether the last answer was committed.
+    /// Whether the last answer that is no rival was committed.
     pub(crate) committed: bool,
     /// Its answers, in order.
     pub(crate) said: Vec<Said>,
@@ -102,7 +104,7 @@ impl Book {
 }
 
 fn write_said(said: &Said) -> Value {
-    json!({ "text": said.text, "tokens": said.tokens, "ms": said.ms })
+    json!({ "text": said.text, "tokens": said.tokens, "ms": said.ms, "rival": said.rival })
 }
 
 fn read_said(line: &Value) -> Option<Said> {
@@ -111,6 +113,7 @@ fn read_said(line: &Value) -> Option<Said> {
         text: line.get("text")?.as_str()?.to_owned(),
         tokens: [tokens.get(0)?.as_u64()?, tokens.get(1)?.as_u64()?],
         ms: line.get("ms")?.as_u64()?,
+        rival: line.get("rival")?.as_bool()?,
     })
 }
 
@@ -130,7 +133,7 @@ mod tests {
     fn what_was_written_is_there_after_a_line_was_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/book.jsonl");
-        let said = Said { text: "{}".into(), tokens: [7, 2], ms: 5 };
+        let said = Said { text: "{}".into(), tokens: [7, 2], ms: 5, rival: true };
         let played = Played { committed: true, said: vec![said.clone()], around_ms: 3 };
         let book = Book::open(&path).unwrap();
         book.note_said("a", &said).unwrap();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
 use bowline::core::budget::Price;
-use bowline::core::event::{Ending, StepTrouble};
+use bowline::core::event::{Ending, Purpose, StepTrouble};
 use bowline::core::id::RunId;
 use bowline::core::message::{Stop, Usage};
 use bowline::core::task::Task;
@@ -41,13 +41,42 @@ pub(crate) struct Player {
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
+/// How attempts and answers are held against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// No attempt knows of another.
+    Blind,
+    /// No answer that failed is given again.
+    Unlike,
+    /// And so many other answers must not hold.
+    Alone(u32),
+}
+
+impl Way {
+    /// In a word.
+    pub(crate) fn word(self) -> String {
+        match self {
+            Self::Blind => "blind".into(),
+            Self::Unlike => "unlike".into(),
+            Self::Alone(rivals) => format!("alone among {rivals}"),
+        }
+    }
+
+    fn rivals(self) -> u32 {
+        match self {
+            Self::Blind | Self::Unlike => 0,
+            Self::Alone(rivals) => rivals,
+        }
+    }
+}
+
 /// Which run of a task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
     /// Where chance begins.
     pub(crate) seed: u32,
-    /// Answers that hold and must be the same.
-    pub(crate) agree: u32,
+    /// How attempts and answers are held against each other.
+    pub(crate) way: Way,
     /// Most calls of the model.
     pub(crate) calls: u32,
 }
@@ -71,19 +100,20 @@ impl Player {
 
     /// Plays a task, unless it is known what comes of it.
     pub(crate) async fn play(&self, trial: &Trial, round: Round) -> Result<Played> {
-        let Round { seed, agree, calls } = round;
-        let key =
-            format!("{} seed {seed} agree {agree} calls {calls} {:016x}", trial.id, digest(&trial.told()));
+        let Round { seed, way, calls } = round;
+        let (word, told) = (way.word(), digest(&trial.told()));
+        let key = format!("{} seed {seed} {word} calls {calls} {told:016x}", trial.id);
         if let Some(played) = self.book.played(&key) {
             return Ok(played);
         }
         let workspace = trial.furnish(&self.below)?;
-        let task = trial.task(&self.model, &workspace, agree)?;
+        let task = trial.task(&self.model, &workspace, way.rivals())?;
         let kept = Arc::new(Kept {
             model: self.opened.clone(),
             book: self.book.clone(),
             name: trial.id.clone(),
             seed,
+            is_blind: way == Way::Blind,
             greedy: self.greedy,
             turn: self.turn.clone(),
             calls,
@@ -154,6 +184,7 @@ struct Kept {
     book: Arc<Book>,
     name: String,
     seed: u32,
+    is_blind: bool,
     greedy: bool,
     turn: Arc<tokio::sync::Mutex<()>>,
     calls: u32,
@@ -188,6 +219,10 @@ impl Model for Kept {
         if u32::try_from(made).unwrap_or(u32::MAX) >= self.calls {
             return Err(trouble("the calls of this measurement are used up".into()));
         }
+        if self.is_blind {
+            request.failed.clear();
+        }
+        let rival = matches!(request.purpose, Purpose::Judge(_));
         let key = self.key(&request);
         if let Some(said) = self.book.said(&key) {
             return Ok(self.tell(said, false));
@@ -202,7 +237,8 @@ impl Model for Kept {
         let begun = now();
         let answer = self.model.call(request, &Unwatched).await?;
         let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let said = Said { text: answer.text, tokens: [answer.usage.input, answer.usage.output], ms };
+        let tokens = [answer.usage.input, answer.usage.output];
+        let said = Said { text: answer.text, tokens, ms, rival };
         self.book.note_said(&key, &said).map_err(|error| trouble(format!("{error:#}")))?;
         drop(turn);
         Ok(self.tell(said, true))

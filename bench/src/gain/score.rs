@@ -28,6 +28,8 @@ pub(crate) struct Try {
     pub(crate) tokens: u64,
     /// Milliseconds.
     pub(crate) ms: u64,
+    /// It was only held against an output.
+    pub(crate) rival: bool,
 }
 
 /// What a run with so many calls came to; a run that had more is cut there, which is
@@ -35,7 +37,7 @@ pub(crate) struct Try {
 pub(crate) fn within(tries: &[Try], committed: bool, calls: usize) -> Fate {
     let made = tries.get(..calls.min(tries.len())).unwrap_or_default();
     let accepted = committed && tries.len() <= calls;
-    let right = made.last().is_some_and(|last| last.right);
+    let right = made.iter().rfind(|made| !made.rival).is_some_and(|last| last.right);
     Fate {
         right: accepted && right,
         wrong: accepted && !right,
@@ -165,7 +167,7 @@ mod tests {
     use crate::gain::tasks;
 
     fn tries(right: &[bool]) -> Vec<Try> {
-        right.iter().map(|&right| Try { right, tokens: 10, ms: 100 }).collect()
+        right.iter().map(|&right| Try { right, tokens: 10, ms: 100, rival: false }).collect()
     }
 
     #[test]
@@ -179,6 +181,10 @@ mod tests {
         );
         assert_eq!(within(&made, false, 8), Fate { right: false, wrong: false, tokens: 30, ms: 300 });
         assert!(single(&tries(&[true, false])).right && single(&made).wrong);
+        let rival = Try { right: false, tokens: 1, ms: 1, rival: true };
+        let made: Vec<Try> = made.into_iter().chain([rival]).collect();
+        assert_eq!(within(&made, true, 4), Fate { right: true, wrong: false, tokens: 31, ms: 301 });
+        assert_eq!(within(&made, true, 3), Fate { right: false, wrong: false, tokens: 30, ms: 300 });
     }
 
     #[test]

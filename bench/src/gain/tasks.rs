@@ -96,8 +96,8 @@ impl Trial {
         Ok(workspace)
     }
 
-    /// The task of a run: so many answers that hold must be the same.
-    pub(crate) fn task(&self, model: &str, workspace: &Path, agree: u32) -> Result<Task> {
+    /// The task of a run: so many other answers must not hold.
+    pub(crate) fn task(&self, model: &str, workspace: &Path, rivals: u32) -> Result<Task> {
         let mut raw = json!({
             "goal": self.goal,
             "model": model,
@@ -109,8 +109,8 @@ impl Trial {
             "check": [{ "name": "holds", "command": ["python3", "check.py"], "timeout_seconds": 20 }],
             "limits": { "repairs": REPAIRS, "repair_percent": 100, "output_tokens": ANSWER_TOKENS },
         });
-        if let (true, Some(table)) = (agree > 1, raw.as_object_mut()) {
-            table.insert("consistency".into(), json!({ "agree": agree }));
+        if let (true, Some(table)) = (rivals > 0, raw.as_object_mut()) {
+            table.insert("consistency".into(), json!({ "rivals": rivals }));
         }
         task::parse(&raw).context("a task of the measure is bad")
     }

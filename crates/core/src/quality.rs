@@ -151,6 +151,21 @@ impl CheckHow {
         }
     }
 
+    /// How many other answers must not hold, where it asks for that; else 0.
+    #[must_use]
+    pub fn rivals(&self) -> u32 {
+        match self {
+            Self::Consistent(sampling) => sampling.rivals,
+            Self::Schema(_)
+            | Self::Command { .. }
+            | Self::Tests(_)
+            | Self::Assert(_)
+            | Self::Rubric(_)
+            | Self::Claims(_)
+            | Self::EdgeCases(_) => 0,
+        }
+    }
+
     /// The program it starts, if it starts one.
     #[must_use]
     pub fn program(&self) -> Option<&[String]> {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use bowline_core::control::Ppm;
 use bowline_core::effect::Effect;
 use bowline_core::input::What;
 use bowline_core::message::Payload;
 use bowline_core::quality::{CheckHow, CheckOutcome, Failure};
-use bowline_core::verify::{EdgeCase, Measure, Opinion, Sampling, agree, confirm};
+use bowline_core::verify::{Agreement, EdgeCase, Measure, Opinion, Sampling, agree, confirm, differ};
 use bowline_store::StoreError;
 use bowline_tools::{OVERRUN_MAX, check};
 
@@ -27,39 +28,15 @@ impl Hands {
         let started = self.clock.now();
         let output = self.texts.join(output).await?;
         let (outcome, measure, log) = match how {
-            CheckHow::Schema(schema) => (check::schema_check(schema, &output), None, String::new()),
-            CheckHow::Command { argv, timeout_ms } => {
-                let limit = Duration::from_millis(*timeout_ms);
-                let made = check::run_command_check(&self.workspace, &self.sandbox, argv, &output, limit);
-                let (outcome, log) = within(limit, made).await.unwrap_or_else(late);
-                (outcome, None, log)
-            }
-            CheckHow::Tests(run) => {
-                let limit = Duration::from_millis(run.timeout_ms);
-                let made = check::run_tests(&self.workspace, &self.sandbox, run, &output);
-                within(limit, made).await.unwrap_or_else(|| {
-                    let (outcome, log) = late();
-                    (outcome, None, log)
-                })
-            }
-            CheckHow::Assert(stated) => {
-                (check::assertion_check(&self.workspace, stated, &output).await, None, String::new())
-            }
+            CheckHow::Consistent(sampling) => self.compare(sampling, &output, opinions).await?,
             CheckHow::EdgeCases(rules) => {
                 let cases: Vec<EdgeCase> = opinions.iter().flat_map(cases_of).cloned().collect();
                 let count = u32::try_from(cases.len()).unwrap_or(u32::MAX);
                 let limit = Duration::from_millis(rules.timeout_ms).saturating_mul(count);
                 let made = check::run_edge_cases(&self.workspace, &self.sandbox, rules, &cases);
-                within(limit, made).await.unwrap_or_else(|| {
-                    let (outcome, log) = late();
-                    (outcome, None, log)
-                })
+                within(limit, made).await.unwrap_or_else(late)
             }
-            CheckHow::Consistent(sampling) => self.compare(sampling, &output, opinions).await?,
-            // These are concluded from what the judge said.
-            CheckHow::Rubric(_) | CheckHow::Claims(_) => {
-                (CheckOutcome::CouldNotRun("nothing here can be executed".into()), None, String::new())
-            }
+            how => self.execute(how, &output).await,
         };
         let duration_ms = self.clock.now().since(started);
         let mut blobs = Vec::new();
@@ -70,20 +47,76 @@ impl Hands {
         Ok(Arrival { what, blobs })
     }
 
+    /// Makes a check that needs nothing but the output.
+    async fn execute(&self, how: &CheckHow, output: &str) -> Made {
+        match how {
+            CheckHow::Schema(schema) => (check::schema_check(schema, output), None, String::new()),
+            CheckHow::Command { argv, timeout_ms } => {
+                let limit = Duration::from_millis(*timeout_ms);
+                let made = check::run_command_check(&self.workspace, &self.sandbox, argv, output, limit);
+                within(limit, made).await.map_or_else(late, |(outcome, log)| (outcome, None, log))
+            }
+            CheckHow::Tests(run) => {
+                let limit = Duration::from_millis(run.timeout_ms);
+                let made = check::run_tests(&self.workspace, &self.sandbox, run, output);
+                within(limit, made).await.unwrap_or_else(late)
+            }
+            CheckHow::Assert(stated) => {
+                (check::assertion_check(&self.workspace, stated, output).await, None, String::new())
+            }
+            // These are concluded from what a judge said.
+            CheckHow::Rubric(_) | CheckHow::Claims(_) | CheckHow::EdgeCases(_) | CheckHow::Consistent(_) => {
+                (CheckOutcome::CouldNotRun("nothing here can be executed".into()), None, String::new())
+            }
+        }
+    }
+
+    /// Holds other answers against everything that is executed: the first one that says
+    /// something else and holds as well.
+    async fn rival<'s>(&self, output: &str, answers: &'s [String]) -> Option<&'s String> {
+        let executed: Vec<&CheckHow> =
+            self.task.checks.iter().map(|check| &check.how).filter(|how| !how.is_judged()).collect();
+        for answer in answers.iter().filter(|answer| differ(output, answer)) {
+            let mut holds = true;
+            for how in &executed {
+                holds = holds && !self.execute(how, answer).await.0.is_bad();
+            }
+            if holds {
+                return Some(answer);
+            }
+        }
+        None
+    }
+
+    /// Whether another answer holds as well.
+    async fn alone(&self, output: &str, answers: &[String]) -> Made {
+        let rival = self.rival(output, answers).await;
+        let samples = u32::try_from(answers.len()).unwrap_or(u32::MAX);
+        let (score, outcome) = match rival {
+            None => (Ppm::ONE, CheckOutcome::Passed),
+            Some(rival) => {
+                let said: String = rival.chars().take(QUOTE_MAX).collect();
+                let message = format!("another answer holds in every check as well: {said}");
+                (Ppm::ZERO, CheckOutcome::Failed(vec![Failure::new("consistency", message)]))
+            }
+        };
+        let found = Agreement { score, samples, most_alike: u32::from(rival.is_some()) };
+        (outcome, Some(Measure::Agreement(found)), String::new())
+    }
+
     async fn compare(
         &self,
         sampling: &Sampling,
         output: &str,
         opinions: &[Opinion],
     ) -> Result<Made, StoreError> {
-        let mut samples = Vec::new();
-        for opinion in opinions {
-            if let Opinion::Sample(text) = opinion {
-                samples.push(self.texts.text(text).await?);
-            }
-        }
+        let samples: Vec<Payload> = opinions.iter().filter_map(Opinion::sample).cloned().collect();
+        let samples = self.texts.each(&samples).await?;
         if sampling.agree > 0 {
             return Ok(confirmed(sampling.agree, output, &samples));
+        }
+        if sampling.rivals > 0 {
+            return Ok(self.alone(output, &samples).await);
         }
         let (found, other) = agree(sampling.by, output, &samples);
         let outcome = match other {
@@ -121,6 +154,6 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> 
     tokio::time::timeout(limit + OVERRUN_MAX, work).await.ok()
 }
 
-fn late() -> (CheckOutcome, String) {
-    (CheckOutcome::CouldNotRun("it did not end in time".into()), String::new())
+fn late() -> Made {
+    (CheckOutcome::CouldNotRun("it did not end in time".into()), None, String::new())
 }

@@ -116,6 +116,8 @@ pub enum FailReason {
         /// How many there were.
         rounds: u32,
     },
+    /// Another answer holds in every check as well: they do not tell which is right.
+    Undecided,
     /// Too many cut replies in a row.
     Truncated {
         /// How many.

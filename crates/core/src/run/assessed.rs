@@ -5,7 +5,7 @@ use super::state::{Best, Critique, Mending, Phase, Run};
 use super::{critiquing, escalating};
 use crate::control::measured;
 use crate::event::{Event, Finding, Judgement, Subject};
-use crate::quality::{Check, CheckResult, DiagnosedBy};
+use crate::quality::{Check, CheckOutcome, CheckResult, DiagnosedBy};
 use crate::task::Repair;
 
 /// Most answers that are kept until another is the same.
@@ -47,6 +47,7 @@ impl Run {
         }
         self.note_held();
         self.note_failed(finding);
+        self.note_undecided();
         self.diagnosis = None;
         let repair = self.spend.repairs + 1;
         self.phase = match finding {
@@ -91,6 +92,14 @@ impl Run {
             failed.remove(0);
         }
         failed.push(only.clone());
+    }
+
+    /// Takes note of another answer that holds as well.
+    fn note_undecided(&mut self) {
+        let has_rival = |(result, check): (&CheckResult, &Check)| {
+            check.how.rivals() > 0 && matches!(result.outcome, CheckOutcome::Failed(_))
+        };
+        self.mending.undecided = self.failures.iter().zip(&self.task.checks).any(has_rival);
     }
 
     /// Keeps the output if no earlier one was better.

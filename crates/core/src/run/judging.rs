@@ -7,9 +7,9 @@
 
 use super::critiquing::free_id;
 use super::decide::Draft;
-use super::prompt;
 use super::state::{Phase, Run, Verification};
 use super::thread::{self, Asked};
+use super::{prompt, repairing};
 use crate::event::{Event, Judgement};
 use crate::id::SubtaskId;
 use crate::input::Reply;
@@ -44,6 +44,11 @@ pub(super) fn how(run: &Run) -> Option<&CheckHow> {
     wanted(run).map(|(_, how)| how)
 }
 
+/// Whether other answers are asked for that might hold as well.
+pub(super) fn seeks_rivals(run: &Run) -> bool {
+    how(run).is_some_and(|how| how.rivals() > 0)
+}
+
 /// The conversation of an answer.
 pub(super) fn thread_id(run: &Run, judgement: Judgement) -> Option<SubtaskId> {
     let Judgement { round, index, ask } = judgement;
@@ -60,7 +65,11 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
     let Some(id) = thread_id(&draft.run, judgement) else { return false };
     match Asked::of(&draft.run, &id) {
         Asked::NotYet => {
-            let opening = prompt::judge(&draft.run, &id, how);
+            // A rival is another answer to the very same words.
+            let opening = match repairing::only_work(&draft.run).filter(|_| how.rivals() > 0) {
+                Some(subtask) => prompt::subtask(&draft.run, subtask),
+                None => prompt::judge(&draft.run, &id, how),
+            };
             draft.push(Event::SubtaskStarted { subtask: id, opening });
             true
         }

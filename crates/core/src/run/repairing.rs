@@ -39,6 +39,11 @@ pub(super) fn proceed(draft: &mut Draft) -> bool {
 }
 
 fn start(draft: &mut Draft, round: u32, id: SubtaskId) -> bool {
+    // Doing the work anew would only find a third answer.
+    if draft.run.mending.undecided {
+        escalating::escalate(draft, StopReason::Fail(FailReason::Undecided));
+        return true;
+    }
     if let Some(why) = exhausted(&draft.run) {
         escalating::escalate(draft, why);
         return true;
@@ -70,7 +75,12 @@ fn start(draft: &mut Draft, round: u32, id: SubtaskId) -> bool {
 /// The work that is done anew, where that is what a repair does, one sub-task makes the
 /// whole output, and nobody has said what to change about it.
 fn afresh(run: &Run) -> Option<&Subtask> {
-    let plan = run.plan.as_ref().filter(|_| run.repairs_afresh())?;
+    only_work(run).filter(|_| run.repairs_afresh())
+}
+
+/// The sub-task that makes the whole output, where one does.
+pub(super) fn only_work(run: &Run) -> Option<&Subtask> {
+    let plan = run.plan.as_ref()?;
     let [last] = plan.last()[..] else { return None };
     match plan.node(last)? {
         Node::Subtask(subtask) => Some(subtask),

@@ -20,12 +20,14 @@ use crate::message::{Payload, Stop};
 use crate::plan;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::CheckHow;
-use crate::verify;
+use crate::verify::{self, Opinion};
 
 /// Longest quotation of a model's words in a reason.
 pub(super) const QUOTE_MAX: usize = 500;
 /// How freely a model chooses its words where other answers are wanted.
 const SAMPLE_TEMPERATURE: Ppm = Ppm(700_000);
+/// How freely where another answer is wanted that might hold as well: the likeliest are.
+const RIVAL_TEMPERATURE: Ppm = Ppm(300_000);
 /// How much more freely each time the work is done anew.
 const WARMTH_STEP: Ppm = Ppm(150_000);
 /// How freely it is done at most: beyond this, small models only ramble.
@@ -291,7 +293,7 @@ fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Eff
     Effect::CallModel {
         step: open.step,
         temperature: temperature(run, &purpose),
-        failed: if is_done_anew(run) { run.mending.failed.clone() } else { Vec::new() },
+        failed: not_again(run),
         model: model.to_owned(),
         purpose,
         attempt: thread.attempts + 1,
@@ -341,7 +343,22 @@ fn temperature(run: &Run, purpose: &Purpose) -> Option<Ppm> {
     if is_done_anew(run) {
         return Some(warmth(run.spend.repairs));
     }
-    is_sample.then_some(SAMPLE_TEMPERATURE)
+    let warmth = if judging::seeks_rivals(run) { RIVAL_TEMPERATURE } else { SAMPLE_TEMPERATURE };
+    is_sample.then_some(warmth)
+}
+
+/// Answers that shall not be given again: those that failed, and, where another answer is
+/// wanted that might hold as well, those there are.
+fn not_again(run: &Run) -> Vec<Payload> {
+    let mut failed = run.mending.failed.clone();
+    if let Phase::Verifying(verification) = &run.phase
+        && judging::seeks_rivals(run)
+    {
+        failed.extend(run.output.iter().flatten().take(1).cloned());
+        failed.extend(verification.opinions.iter().filter_map(Opinion::sample).cloned());
+        return failed;
+    }
+    if is_done_anew(run) { failed } else { Vec::new() }
 }
 
 fn is_done_anew(run: &Run) -> bool {

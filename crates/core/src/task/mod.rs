@@ -89,7 +89,8 @@
 //! timeout_seconds = 10                 # for each
 //!
 //! [consistency]                        # other answers to the same task must agree
-//! samples = 3                          # or 5, 7; or agree = 2: so many answers that hold must be the same
+//! samples = 3                          # or 5, 7; or agree = 2: so many answers that hold must be the same;
+//!                                      # or rivals = 1: so many others must not hold as well
 //! by = "vote"                          # or "similarity", for free text
 //!
 //! [quality]                            # the gates, from 0 to 1; lower than these only with looser = true

@@ -20,6 +20,7 @@ use crate::budget::Limits;
 use crate::guard::Effect;
 use crate::id::ToolName;
 use crate::plan::parse as plan;
+use crate::quality::{Check, Level};
 use crate::tool::{Consent, Repeat};
 
 /// Longest goal and longest instructions, in bytes.
@@ -130,7 +131,29 @@ fn read(top: &Table<'_>) -> Task {
             "write repair = \"afresh\" beside `agree`",
         );
     }
+    if let (Some(field), true) =
+        (top.get("consistency"), task.checks.iter().any(|check| check.how.rivals() > 0))
+    {
+        suit_rivals(&field, &task);
+    }
     task
+}
+
+/// Another answer is held against the checks as it is: they must be about the answer.
+fn suit_rivals(field: &Field<'_>, task: &Task) {
+    let is_executed = |check: &Check| !check.how.is_judged() && check.how.level() != Level::Schema;
+    if !task.checks.iter().any(is_executed) {
+        field.wrong(
+            "every answer of the right form would be a rival: nothing tells them apart",
+            "add a [[check]], or leave `rivals` out",
+        );
+    }
+    if !task.tools.is_empty() {
+        field.wrong(
+            "what is done with tools is not in the answer, so another answer cannot be checked",
+            "leave `rivals` out, or `tools`",
+        );
+    }
 }
 
 fn on_failure(top: &Table<'_>) -> OnFailure {

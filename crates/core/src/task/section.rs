@@ -186,7 +186,7 @@ impl Section {
             Self::Dimension => &["name", "about", "weight", "minimum"],
             Self::Claims => &["sources", "threshold"],
             Self::EdgeCases => &["command", "cases", "timeout_seconds"],
-            Self::Consistency => &["samples", "by", "agree"],
+            Self::Consistency => &["samples", "by", "agree", "rivals"],
             Self::Tool => &[
                 "name",
                 "command",

@@ -68,7 +68,7 @@ const CLAIMS_CHECK: &str = "claims";
 const CASES_CHECK: &str = "edge cases";
 const ANSWERS_CHECK: &str = "consistency";
 /// Most answers that may be asked to be the same.
-const AGREE_MAX: i32 = 7;
+const ANSWERS_MAX: i32 = 7;
 
 /// What an output must reach, and how sure the run must be of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -350,23 +350,25 @@ fn sampling(table: &Table<'_>) -> CheckHow {
     let by =
         table.get("by").and_then(|field| field.one_of(&[("vote", By::Vote), ("similarity", By::Similarity)]));
     let by = by.unwrap_or(By::Vote);
-    match agree(table) {
-        Some(agree) => CheckHow::Consistent(Sampling { samples: 0, by, agree }),
-        None => CheckHow::Consistent(Sampling { samples: samples.unwrap_or(fewest), by, agree: 0 }),
-    }
+    let agree = instead(table, "agree", 2).unwrap_or(0);
+    let rivals = instead(table, "rivals", 1).unwrap_or(0);
+    let samples = if agree + rivals > 0 { 0 } else { samples.unwrap_or(fewest) };
+    CheckHow::Consistent(Sampling { samples, by, agree, rivals })
 }
 
-/// `agree`: answers that hold, instead of samples that nobody checked.
-fn agree(table: &Table<'_>) -> Option<u32> {
-    let field = table.get("agree")?;
-    let agree = u32::try_from(field.whole_number(2, AGREE_MAX)?).ok()?;
-    if table.get("samples").is_some() {
+/// `agree` or `rivals`: answers that are held against the checks, instead of samples that
+/// nobody checked.
+fn instead(table: &Table<'_>, key: &'static str, least: i32) -> Option<u32> {
+    let field = table.get(key)?;
+    let count = u32::try_from(field.whole_number(least, ANSWERS_MAX)?).ok()?;
+    if ["samples", "agree", "rivals"].into_iter().any(|other| other != key && table.get(other).is_some()) {
         field.wrong(
-            "`samples` asks for other answers, `agree` for answers that hold",
-            "leave one of them out",
+            "`samples` asks for other answers, `agree` for answers that hold and are the same, \
+             `rivals` for answers that do not hold",
+            "keep one of them",
         );
     }
-    Some(agree)
+    Some(count)
 }
 
 /// `[quality]`. Anything below the defaults must be meant: `looser = true`.

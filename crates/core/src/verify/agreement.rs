@@ -33,6 +33,18 @@ pub struct Sampling {
     /// checks; 0 where samples are asked for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub agree: u32,
+    /// Instead: how many other answers are held against the executed checks, none of which
+    /// may hold there too; 0 where samples are asked for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rivals: u32,
+}
+
+impl Sampling {
+    /// How many other answers are asked for.
+    #[must_use]
+    pub fn asks(self) -> u32 {
+        self.samples.max(self.rivals)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -89,6 +101,12 @@ pub fn confirm(wanted: u32, output: &str, earlier: &[String]) -> Agreement {
     let same = u32::try_from(same).unwrap_or(u32::MAX);
     let score = Ppm::share(u64::from(same.min(wanted)), u64::from(wanted.max(1)));
     Agreement { score, samples: u32::try_from(earlier.len()).unwrap_or(u32::MAX), most_alike: same }
+}
+
+/// Whether two answers say something else.
+#[must_use]
+pub fn differ(one: &str, other: &str) -> bool {
+    plain(one) != plain(other)
 }
 
 /// JSON in canonical form; other text with its white space evened out, and letters alike.

@@ -29,7 +29,7 @@ use crate::message::Payload;
 use crate::plan::unfenced;
 use crate::quality::{CheckHow, CheckOutcome, Failure};
 
-pub use agreement::{Agreement, By, SAMPLES, Sampling, agree, confirm};
+pub use agreement::{Agreement, By, SAMPLES, Sampling, agree, confirm, differ};
 pub use assertion::{Assertion, Of, Proof, Target};
 pub use cases::{CASES_MAX, EdgeCase, EdgeCases};
 pub use claims::{CLAIMS_MAX, Claim, ClaimCounts, ClaimRules, Stance};
@@ -53,6 +53,17 @@ pub enum Opinion {
     Sample(Payload),
     /// Nothing that could be used, twice; in words.
     Unusable(String),
+}
+
+impl Opinion {
+    /// The other answer, where it is one.
+    #[must_use]
+    pub fn sample(&self) -> Option<&Payload> {
+        match self {
+            Self::Sample(text) => Some(text),
+            Self::Rubric(_) | Self::Claims(_) | Self::Cases(_) | Self::Unusable(_) => None,
+        }
+    }
 }
 
 /// What a check measured, besides whether it holds.
@@ -95,7 +106,7 @@ pub fn asks(how: &CheckHow) -> u32 {
         CheckHow::Schema(_) | CheckHow::Command { .. } | CheckHow::Tests(_) | CheckHow::Assert(_) => 0,
         CheckHow::Rubric(rubric) => rubric.asks,
         CheckHow::Claims(_) | CheckHow::EdgeCases(_) => 1,
-        CheckHow::Consistent(sampling) => sampling.samples,
+        CheckHow::Consistent(sampling) => sampling.asks(),
     }
 }
 

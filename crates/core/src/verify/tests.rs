@@ -223,7 +223,7 @@ fn what_is_known_of_an_output_comes_from_what_was_measured() {
     let agreement = Measure::Agreement(Agreement { score: Ppm(666_666), samples: 3, most_alike: 2 });
     let sampled = Check {
         name: "s".into(),
-        how: CheckHow::Consistent(Sampling { samples: 3, by: By::Vote, agree: 0 }),
+        how: CheckHow::Consistent(Sampling { samples: 3, by: By::Vote, agree: 0, rivals: 0 }),
         part: None,
     };
     let checks = [command(), command(), sampled];

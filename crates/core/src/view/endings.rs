@@ -26,6 +26,7 @@ pub(crate) fn failure(why: &FailReason) -> String {
     match why {
         FailReason::EvidenceMissing { path, message } => format!("evidence {path}: {message}"),
         FailReason::RepairsExhausted { rounds } => format!("the checks still fail after {rounds} repairs"),
+        FailReason::Undecided => "two different answers hold: the checks do not tell which is right".into(),
         FailReason::Truncated { in_a_row } => format!("{in_a_row} cut replies in a row"),
         FailReason::ModelRefused { message } => format!("the model refused: {}", first_line(message)),
         FailReason::NoPlan { message } => format!("no plan: {}", first_line(message)),

@@ -15,6 +15,7 @@ mod golden;
 mod loop_end_to_end;
 mod own_tools;
 mod queue;
+mod rivals;
 mod routes;
 mod servers;
 mod undo;

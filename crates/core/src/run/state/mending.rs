@@ -57,6 +57,9 @@ pub struct Mending {
     /// Answers that failed where the work is done anew, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Payload>,
+    /// The last output holds, and so does another answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undecided: bool,
 }
 
 impl Mending {

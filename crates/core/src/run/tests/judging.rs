@@ -3,8 +3,11 @@
 use super::build::{Setup, task};
 use super::check;
 use crate::control::Ppm;
+use crate::effect::Effect;
 use crate::gate::Trigger;
+use crate::message::Payload;
 use crate::quality::CheckHow;
+use crate::run::Run;
 use crate::task::{Review, ToolChoice};
 use crate::tool::Consent;
 use crate::verify::{By, ClaimRules, EdgeCases, Rubric, Sampling};
@@ -258,7 +261,7 @@ fn claims_of_an_output_that_claims_nothing_leave_it_to_a_person() {
 
 #[test]
 fn a_judge_that_is_lost_is_asked_again_after_a_crash() {
-    let how = CheckHow::Consistent(Sampling { samples: 3, by: By::Vote, agree: 0 });
+    let how = CheckHow::Consistent(Sampling { samples: 3, by: By::Vote, agree: 0, rivals: 0 });
     check(
         &task().checked_by("consistency", how),
         "
@@ -392,4 +395,80 @@ fn something_new_is_for_a_person() {
         question output
         ";
     assert_eq!(triggers(&setup, story), [Trigger::Novel]);
+}
+
+fn rivals(count: u32) -> CheckHow {
+    CheckHow::Consistent(Sampling { samples: 0, by: By::Vote, agree: 0, rivals: count })
+}
+
+#[test]
+fn another_answer_is_asked_for_in_the_same_words_and_unlike_what_there_is() {
+    let setup = task().check("tests").checked_by("consistency", rivals(2));
+    let first = check(&setup, "").run;
+    let run = check(
+        &setup,
+        "
+        > reply 1: an answer
+        heard 1: end
+        done main
+        acted main
+        > check 1.0 pass
+        checked 1 tests: passed
+        begin judge-1-2-1
+        ask 2 to judge 1.1 #1
+        > reply 2: another
+        heard 2: end
+        judged 1.1 #1: a sample
+        begin judge-1-2-2
+        ask 3 to judge 1.1 #2
+        ",
+    )
+    .run;
+    let asked = |run: &Run| {
+        let effect = run.due().into_iter().find_map(|effect| {
+            let Effect::CallModel { messages, failed, temperature, .. } = effect else { return None };
+            Some((messages.iter().cloned().collect::<Vec<_>>(), failed, temperature))
+        });
+        effect.unwrap()
+    };
+    let (opening, failed, temperature) = asked(&run);
+    assert_eq!(opening, asked(&first).0);
+    assert_eq!(failed, ["an answer", "another"].map(Payload::inline));
+    assert_eq!(temperature, Some(Ppm(300_000)));
+}
+
+const RIVAL_HOLDS: &str = "
+    > reply 1: an answer
+    heard 1: end
+    done main
+    acted main
+    > check 1.0 pass
+    checked 1 tests: passed
+    begin judge-1-2-1
+    ask 2 to judge 1.1 #1
+    > reply 2: another
+    heard 2: end
+    judged 1.1 #1: a sample
+    ? due
+    check 1.1
+    > check 1.1 fail
+    checked 1 consistency: failed
+    verified 1: checks failed
+    ";
+
+#[test]
+fn where_two_answers_hold_neither_is_committed_and_no_third_is_looked_for() {
+    let setup = task().afresh().check("tests").checked_by("consistency", rivals(1));
+    let run = check(
+        &setup,
+        &format!(
+            "{RIVAL_HOLDS}
+    control: repair 0.385
+    stopping: two answers hold
+    failed: two answers hold
+    "
+        ),
+    )
+    .run;
+    assert!(run.mending.undecided);
 }

@@ -362,7 +362,7 @@ fn work_that_is_done_afresh_opens_as_it_did_and_grows_freer_and_no_critic_is_ask
 
 #[test]
 fn an_answer_that_holds_waits_for_another_that_is_the_same() {
-    let how = CheckHow::Consistent(Sampling { samples: 0, by: By::Vote, agree: 2 });
+    let how = CheckHow::Consistent(Sampling { samples: 0, by: By::Vote, agree: 2, rivals: 0 });
     let setup = task().afresh().check("tests").checked_by("consistency", how);
     let run = check(
         &setup,

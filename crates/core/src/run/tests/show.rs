@@ -321,6 +321,7 @@ fn failure(why: &FailReason) -> String {
     match why {
         FailReason::EvidenceMissing { path, .. } => format!("{path} missing"),
         FailReason::RepairsExhausted { rounds } => format!("still wrong after {rounds} repairs"),
+        FailReason::Undecided => "two answers hold".into(),
         FailReason::Truncated { in_a_row } => format!("{in_a_row} cut replies"),
         FailReason::ModelRefused { message } => format!("model refused: {message}"),
         FailReason::NoPlan { message } => format!("no plan: {message}"),
