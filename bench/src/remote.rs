@@ -125,6 +125,7 @@ fn request() -> Request {
         schema: None,
         output_tokens: 100,
         temperature: None,
+        likelihood: false,
     }
 }
 

@@ -42,6 +42,9 @@ pub enum Effect {
         output_tokens: u64,
         /// How freely the model chooses its words; `None`: as it likes best.
         temperature: Option<Ppm>,
+        /// Whether the answer may become the output, so that it is of use to know how
+        /// likely the model finds its words.
+        likelihood: bool,
         /// After this long it has failed.
         timeout_ms: u64,
     },

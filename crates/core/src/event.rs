@@ -25,7 +25,7 @@ mod undo;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Cost, Limit};
-use crate::control::Strategy;
+use crate::control::{Ppm, Strategy};
 use crate::gate::Assurance;
 use crate::guard::{OutputTrace, loops};
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
@@ -152,6 +152,9 @@ pub enum Event {
         /// What the guard remembers of a long text; a short one is looked at anew.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         heard: Option<Box<Heard>>,
+        /// How likely the model found its words, from 0 to 1, where it tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        likelihood: Option<Ppm>,
     },
     /// A model did not answer, or nobody knows (then it is paid as reserved).
     StepFailed {

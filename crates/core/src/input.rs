@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Allowance, Cost};
+use crate::control::Ppm;
 use crate::event::{
     Changes, Confinement, Evidence, LandOutcome, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble,
     Subject,
@@ -198,6 +199,8 @@ pub struct Reply {
     pub head: String,
     /// What it asked for.
     pub calls: Vec<Asked>,
+    /// How likely the model found its words, from 0 to 1, where it tells.
+    pub likelihood: Option<Ppm>,
 }
 
 /// A call a model asked for, with what the shell found out about it.

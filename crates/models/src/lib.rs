@@ -49,6 +49,9 @@ pub struct Request {
     pub output_tokens: u64,
     /// How freely it chooses its words; `None`: as it likes best.
     pub temperature: Option<Ppm>,
+    /// Whether the answer may become an output, and it is of use to know how likely the
+    /// model finds its words. A model that cannot tell answers all the same.
+    pub likelihood: bool,
 }
 
 /// One entry of a conversation, with its texts at hand.
@@ -118,6 +121,9 @@ pub struct Answer {
     pub text: String,
     /// What it asked for.
     pub calls: Vec<SaidCall>,
+    /// How likely the model found its words: the geometric mean of the probabilities of
+    /// the tokens of its text, from 0 to 1. `None` where it does not tell, or was not asked.
+    pub likelihood: Option<Ppm>,
 }
 
 /// A model did not answer.

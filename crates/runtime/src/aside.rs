@@ -56,6 +56,7 @@ impl SideModel for RunModel {
             schema: None,
             output_tokens: self.output_tokens,
             temperature: None,
+            likelihood: false,
         };
         // Nobody watches: what a side question says belongs to no conversation.
         match self.model.call(request, &Unwatched).await {

@@ -104,9 +104,20 @@ impl Hands {
                 schema,
                 output_tokens,
                 temperature,
+                likelihood,
                 timeout_ms,
             } => {
-                let ask = Ask { step, purpose, attempt, model, tools, schema, output_tokens, temperature };
+                let ask = Ask {
+                    step,
+                    purpose,
+                    attempt,
+                    model,
+                    tools,
+                    schema,
+                    output_tokens,
+                    temperature,
+                    likelihood,
+                };
                 self.call_model(ask, (messages, left_out), timeout_ms).await
             }
             Effect::PrepareCall { action, tool, args } => self.prepare(action, &tool, &args).await,
@@ -158,6 +169,7 @@ impl Hands {
             schema: ask.schema,
             output_tokens: ask.output_tokens,
             temperature: ask.temperature,
+            likelihood: ask.likelihood,
         };
         let answer = within(timeout_ms, self.models.call(request, &watcher)).await;
         watcher.end();
@@ -208,8 +220,8 @@ impl Hands {
         let text = self.masked(answer.text);
         let head = text.chars().take(HEAD_MAX).collect();
         let text = Payload::keep(text, &mut blobs);
-        let reply =
-            Reply { stop: answer.stop, usage: answer.usage, micros: answer.micros, text, head, calls };
+        let (stop, usage, micros) = (answer.stop, answer.usage, answer.micros);
+        let reply = Reply { stop, usage, micros, text, head, calls, likelihood: answer.likelihood };
         Arrival { what: What::ModelReplied { step, reply }, blobs }
     }
 
@@ -405,6 +417,7 @@ struct Ask {
     schema: Option<serde_json::Value>,
     output_tokens: u64,
     temperature: Option<Ppm>,
+    likelihood: bool,
 }
 
 struct Words<'a> {

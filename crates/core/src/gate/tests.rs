@@ -51,6 +51,24 @@ fn executable_checks_and_a_judge_at_its_gate_commit() {
 }
 
 #[test]
+fn a_model_that_finds_its_words_unlikely_sends_what_took_repairs_to_a_person() {
+    let checked = |repairs: u32, likely: i64, tested: Option<Ppm>| {
+        let (verified, likely) = (Some(Ppm::ONE), Some(Ppm(likely)));
+        disposition(Features { verified, tested, likely, repairs, ..Features::default() })
+    };
+    for (repairs, likely, want) in [
+        (0, 0, Disposition::Commit),
+        (1, 400_000, Disposition::Person),
+        (1, 410_000, Disposition::Commit),
+        (1000, 860_000, Disposition::Person),
+        (1000, 880_000, Disposition::Commit),
+    ] {
+        assert_eq!(checked(repairs, likely, None), want, "{repairs} repairs, {likely}");
+        assert_eq!(checked(repairs, likely, Some(Ppm::ONE)), Disposition::Commit, "with tests");
+    }
+}
+
+#[test]
 fn nothing_known_is_for_a_person() {
     assert_eq!(disposition(Features::default()), Disposition::Person);
     assert_eq!(value(Features::default()), None);

@@ -115,6 +115,9 @@ pub struct Run {
     pub threads: BTreeMap<SubtaskId, Thread>,
     /// What would be committed now.
     pub output: Option<Content>,
+    /// How likely its model found the words of it, where it told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likelihood: Option<Ppm>,
     /// Verifications so far.
     pub verifications: u32,
     /// The last failures, for critique and repair.
@@ -382,6 +385,7 @@ impl Run {
             evidence: Arc::new([]),
             threads: BTreeMap::new(),
             output: None,
+            likelihood: None,
             verifications: 0,
             failures: Vec::new(),
             diagnosis: None,

@@ -51,6 +51,7 @@
 //! output_tokens = 128000               # from 1 to 100000000
 //! privacy = "remote"                   # or "local", which is believed of a loopback address only
 //! stream = true                        # or false, for a server that cannot
+//! likelihood = true                    # ask how likely it finds its words; not by default, and not of "anthropic"
 //!
 //! [output]
 //! schema = { type = "object" }         # becomes the first check, "output schema"; at most 64 KiB, 64 levels

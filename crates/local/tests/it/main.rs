@@ -58,6 +58,7 @@ fn request(words: &str) -> Request {
         schema: None,
         output_tokens: 60,
         temperature: None,
+        likelihood: false,
     }
 }
 

@@ -40,6 +40,7 @@ fn request(messages: Vec<Said>) -> Request {
         tools: Arc::from([]),
         schema: None,
         temperature: None,
+        likelihood: false,
         output_tokens: 100,
     }
 }

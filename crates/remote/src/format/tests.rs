@@ -23,6 +23,7 @@ pub(crate) fn request() -> Request {
         schema: None,
         output_tokens: 100,
         temperature: None,
+        likelihood: false,
     }
 }
 

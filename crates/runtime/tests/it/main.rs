@@ -12,6 +12,7 @@ mod attempts;
 mod context;
 mod expiry;
 mod golden;
+mod likelihood;
 mod loop_end_to_end;
 mod own_tools;
 mod queue;

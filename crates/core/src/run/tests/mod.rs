@@ -28,6 +28,7 @@ mod falling_back;
 mod guard;
 mod judging;
 mod landing;
+mod likelihood;
 mod limits;
 mod people;
 mod planning;

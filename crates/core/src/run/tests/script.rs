@@ -7,6 +7,7 @@
 //! | `evidence a=text b=text`, `no evidence a` | files were read, or one could not be |
 //! | `reply 1 read(a) write(f): words` | a model answered, here with two calls |
 //! | `reply 1 cut …`, `refused`, `filtered` | the same, but it stopped early |
+//! | `reply 1 likely=900000: words` | the same, and told how likely it found its words |
 //! | `fail 1 transient`, `fail 1 rate_limited 5000` | a model did not answer |
 //! | `prepared a1.0`, `unprepared a1.0` | a file was looked at |
 //! | `ok a1.0`, `error a1.0`, `unknown a1.0`, `ok a1.0 #2` | a tool came back |
@@ -29,6 +30,7 @@
 
 use super::drive::Driver;
 use crate::budget::{Cost, Limit};
+use crate::control::Ppm;
 use crate::event::{
     Changes, Evidence, LandOutcome, MovedOn, Outcome, Raise, RestoreOutcome, Seen, Settlement, StepTrouble,
     Subject,
@@ -146,12 +148,15 @@ pub(super) fn reply(run: &Run, line: &str) -> Reply {
     let (head, words) = line.split_once(':').unwrap_or((line, ""));
     let words = words.trim();
     let mut stop = None;
-    let mut calls = Vec::new();
+    let (mut calls, mut likelihood) = (Vec::new(), None);
     for word in head.split_whitespace().skip(1) {
         match word {
             "cut" => stop = Some(Stop::Truncated),
             "refused" => stop = Some(Stop::Refused),
             "filtered" => stop = Some(Stop::Filtered),
+            likely if likely.starts_with("likely=") => {
+                likelihood = likely.strip_prefix("likely=").map(|ppm| Ppm(ppm.parse().unwrap()));
+            }
             call => calls.push(asked(run, calls.len(), call)),
         }
     }
@@ -162,6 +167,7 @@ pub(super) fn reply(run: &Run, line: &str) -> Reply {
         text: Payload::inline(words),
         head: words.into(),
         calls,
+        likelihood,
     }
 }
 
