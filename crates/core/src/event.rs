@@ -18,6 +18,7 @@ mod escalation;
 mod finding;
 mod landing;
 mod plan;
+mod promotion;
 mod route;
 mod step;
 mod undo;
@@ -48,6 +49,7 @@ pub use escalation::{Escalated, Escalation};
 pub use finding::{Confinement, Finding};
 pub use landing::{Change, Changes, Entry, LandOutcome, MovedOn, NAMED_MAX, Seen};
 pub use plan::{Evidence, SubtaskFailure, SubtaskOutput, WayOn};
+pub use promotion::{Promoted, PromotionOutcome};
 pub use route::{Routed, Sent, SentFor};
 pub use step::{Heard, Judgement, Purpose, StepFailure, StepTrouble};
 pub use undo::{Compensator, UndoOutcome};
@@ -559,6 +561,8 @@ pub enum Event {
         /// How it went.
         outcome: LandOutcome,
     },
+    /// What was committed is handed on to whoever keeps it, or is not.
+    Promoted(Promoted),
     /// A person stopped the clock.
     Paused {
         /// Who.

@@ -165,6 +165,15 @@ pub enum What {
         provenance: Digest,
         /// The last event the record tells of.
         seq: u64,
+        /// Whether this worker has somebody to hand the output on to.
+        promotes: bool,
+    },
+    /// An attempt to hand the output on came back.
+    Promoted {
+        /// Which.
+        attempt: u32,
+        /// Why it was not taken, if it was not.
+        problem: Option<String>,
     },
     /// A person spoke.
     Signal {
@@ -337,6 +346,8 @@ pub enum Signal {
     },
     /// Apply what it changed apart, once it is committed.
     Land,
+    /// Hand on what it committed, once more.
+    Promote,
     /// This is how a call in doubt went.
     Settle {
         /// Which.

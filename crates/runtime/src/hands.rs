@@ -37,6 +37,7 @@ use crate::clock::Clock;
 use crate::hub::{Hub, Seen};
 use crate::images;
 use crate::judge::{Judge, is_watched, undisguised};
+use crate::promoting::Promote;
 use crate::result;
 use crate::texts::Texts;
 
@@ -82,6 +83,8 @@ pub(crate) struct Hands {
     /// In what programs run; `None` if the run has none.
     pub(crate) programs: Option<Confinement>,
     pub(crate) results: Option<std::path::PathBuf>,
+    /// Who takes what is committed, where the task names nobody.
+    pub(crate) promote: Option<Arc<dyn Promote>>,
     /// What the run's copy began with.
     pub(crate) base: Option<std::path::PathBuf>,
     pub(crate) texts: Texts,
@@ -143,6 +146,7 @@ impl Hands {
             Effect::FindChanges => self.find_changes().await,
             Effect::Land { changes, back } => self.land(&changes, back).await,
             Effect::StoreResult { output } => self.store_result(&output).await,
+            Effect::Promote { attempt, key, committed } => self.hand_on(attempt, key, &committed).await,
             Effect::WakeAt { .. } => return None,
         })
     }
@@ -403,7 +407,7 @@ impl Hands {
             result::export(folder, &self.run, &text, &made.json).await?;
         }
         let provenance = Digest::of(made.json.as_bytes());
-        Ok(What::ResultStored { provenance, seq: made.seq }.into())
+        Ok(What::ResultStored { provenance, seq: made.seq, promotes: self.promotes() }.into())
     }
 }
 

@@ -101,6 +101,7 @@ impl Run {
             Event::LandingStarted { .. } => self.landing_started(),
             Event::ChangesFound(changes) => self.landing.changes = Some(changes.clone()),
             Event::Landed { outcome } => self.landed(outcome),
+            Event::Promoted(how) => self.promoted(how),
             Event::Paused { .. } => self.paused = true,
             Event::Resumed { raised, .. } => self.resumed(raised),
             Event::Ended { ending, .. } => self.ended(ending),

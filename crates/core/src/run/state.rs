@@ -4,6 +4,7 @@ mod conversation;
 mod deeds;
 mod landing;
 mod mending;
+mod promotion;
 mod recourse;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,7 @@ pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, T
 pub use deeds::{AlertState, Deed, Deeds, PersonsUndo, Reversal, UndoAttempt, Undoing};
 pub use landing::{LANDING, Landing};
 pub use mending::Mending;
+pub use promotion::Promotion;
 pub use recourse::{Recourses, RepairBase};
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
@@ -146,6 +148,9 @@ pub struct Run {
     /// Where bringing its changes home stands.
     #[serde(default, skip_serializing_if = "Landing::is_untouched")]
     pub landing: Landing,
+    /// Where handing its output on stands, if that was ever wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promotion: Option<Box<Promotion>>,
     /// What the output is like, for comparing rounds.
     pub sketch: Option<Sketch>,
     /// Rounds of verification and diagnosis so far.
@@ -399,6 +404,7 @@ impl Run {
             images: AppendList::default(),
             deeds: Deeds::default(),
             landing: Landing::default(),
+            promotion: None,
             sketch: None,
             rounds: Arc::default(),
             mending: Mending::learned(submission),

@@ -14,7 +14,9 @@ use super::section::Section;
 use super::{
     CommandTool, OnFailure, Repair, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode, each,
 };
-use super::{control, guard, invocation, models, network, planning, recourse, routes, undo, verification};
+use super::{
+    control, guard, invocation, memory, models, network, planning, recourse, routes, undo, verification,
+};
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
@@ -115,6 +117,7 @@ fn read(top: &Table<'_>) -> Task {
         control: section("control", Section::Control).map(|table| control::read(&table)).unwrap_or_default(),
         class: top.get("class").and_then(|field| field.text(CLASS_MAX).map(str::to_owned)),
         models: models::read(top),
+        memory: section("memory", Section::Memory).and_then(|table| memory::read(&table)),
         agent: None,
     };
     models::check_names(top, &task.models);

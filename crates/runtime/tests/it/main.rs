@@ -15,6 +15,7 @@ mod golden;
 mod likelihood;
 mod loop_end_to_end;
 mod own_tools;
+mod promote;
 mod queue;
 mod routes;
 mod servers;

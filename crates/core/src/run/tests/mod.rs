@@ -32,6 +32,7 @@ mod likelihood;
 mod limits;
 mod people;
 mod planning;
+mod promoting;
 mod recovery;
 mod remedying;
 mod repairing;

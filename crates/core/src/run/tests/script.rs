@@ -19,6 +19,8 @@
 //! | `weighed 1 yes`, `weighed 1 no` | the condition of a choice was looked at |
 //! | `restored a1.0`, `left a1.0`, `unrestored a1.0`, `stored` | an undo came back; the result is stored |
 //! | `undone a1.0`, `as-before`, `impossible`, `undo-failed`, `undo-trouble a1.0 5000` | the undo of a call came back |
+//! | `stored-to-promote` | the result is stored, and the worker has somebody to hand it on to |
+//! | `taken 1`, `not-taken 1`, `promote` | an attempt to hand it on came back; a person wants it tried again |
 //! | `told` | the command for alerts came back |
 //! | `undo`, `undo 12` | a person wants it undone, back to an event |
 //! | `approve a1.0`, `approve output`, `approve a1.0 other` | a person agreed (to other bytes) |
@@ -112,7 +114,10 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
         "torn" => What::Landed { back: false, outcome: LandOutcome::Torn("disk".into()) },
         "taken-back" => What::Landed { back: true, outcome: LandOutcome::Landed },
         "not-taken-back" => What::Landed { back: true, outcome: LandOutcome::MovedOn(Vec::new()) },
-        "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq },
+        "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq, promotes: false },
+        "stored-to-promote" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq, promotes: true },
+        "taken" => What::Promoted { attempt: step(), problem: None },
+        "not-taken" => What::Promoted { attempt: step(), problem: Some("nobody is at home".into()) },
         _ => What::Signal { by: PERSON.into(), signal: signal(run, verb, &words) },
     }
 }
@@ -283,6 +288,7 @@ fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
         "resume" => Signal::Resume { raise: words.iter().map(|word| raise(word)).collect() },
         "cancel" => Signal::Cancel,
         "apply" => Signal::Land,
+        "promote" => Signal::Promote,
         "undo" => Signal::Undo { to: words.first().map_or(0, |seq| seq.parse().unwrap()) },
         "settle" => {
             let action = ActionId::parse(words[0]).unwrap();
