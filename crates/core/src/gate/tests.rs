@@ -1,5 +1,7 @@
 //! Gates, confidence and who agrees.
 
+mod properties;
+
 use proptest::prelude::*;
 
 use super::*;

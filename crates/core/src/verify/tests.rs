@@ -1,5 +1,7 @@
 //! Judges' answers, read and counted.
 
+mod properties;
+
 use proptest::prelude::*;
 use serde_json::json;
 
