@@ -94,6 +94,38 @@ fn the_logistic_is_what_floats_say() {
 }
 
 #[test]
+fn the_logistic_of_the_largest_numbers_is_certain() {
+    for (x, want) in
+        [(i64::MIN, 0), (-27_000_001, 0), (0, 500_000), (27_000_001, 1_000_000), (i64::MAX, 1_000_000)]
+    {
+        assert_eq!(logistic(Ppm(x)), Ppm(want), "{x}");
+    }
+}
+
+#[test]
+fn what_counts_for_nothing_is_no_evidence() {
+    let weights = Weights { judged: Ppm::ZERO, ..Weights::default() };
+    let judged = Features { judged: Some(Ppm::ONE), ..Features::default() };
+    assert_eq!(weights.confidence(judged, None), None);
+    let tested = Features { tested: Some(Ppm::ONE), ..judged };
+    assert_eq!(
+        weights.confidence(tested, None).map(|sure| sure.value),
+        value(Features { judged: None, ..tested })
+    );
+}
+
+#[test]
+fn every_feature_trigger_and_disposition_has_words_of_its_own() {
+    let features = Feature::ALL.map(Feature::words);
+    let triggers = Trigger::ALL.map(Trigger::words);
+    let dispositions =
+        [Disposition::Commit, Disposition::Person, Disposition::Reject].map(Disposition::words);
+    let all: Vec<&str> = features.into_iter().chain(triggers).chain(dispositions).collect();
+    let distinct: std::collections::BTreeSet<&str> = all.iter().copied().collect();
+    assert!(distinct.len() == all.len() && all.iter().all(|words| words.len() > 3), "{all:?}");
+}
+
+#[test]
 fn outcomes_that_agree_change_little_and_too_few_change_nothing() {
     let logit = Ppm(2_000_000);
     let recorded = |count: usize, right: usize| -> Vec<Recorded> {
@@ -169,6 +201,8 @@ fn every_trigger_has_its_own_cause() {
     assert_eq!(of(Disposition::Person, &open, none), [Trigger::Unsure]);
     assert_eq!(of(Disposition::Reject, &open, none), [Trigger::Unsure]);
     assert_eq!(of(Disposition::Commit, &unsafe_gate, none), [Trigger::Unsafe]);
+    let just_safe = Scores { safe: Score::Measured(Thresholds::default().safe), ..Scores::default() };
+    assert_eq!(of(Disposition::Commit, &judge(&just_safe, &Thresholds::default()), none), []);
     let around = |change: fn(&mut Circumstances)| {
         let mut around = none;
         change(&mut around);

@@ -1,5 +1,6 @@
 //! Judges' answers, read and counted.
 
+mod exact;
 mod properties;
 
 use proptest::prelude::*;
