@@ -5,6 +5,7 @@ use super::drive::Driver;
 use super::{check, play, script};
 use crate::effect::Effect;
 use crate::event::{Ending, Event, PromotionOutcome};
+use crate::id::Millis;
 use crate::provenance::Digest;
 use crate::run::PROMOTIONS_MAX;
 use crate::task::Review;
@@ -120,6 +121,42 @@ fn what_nobody_takes_is_tried_again_later_given_up_in_the_end_and_the_ending_sta
     let tried = driver.events().filter(|event| matches!(event, Event::Promoted(_))).count();
     assert_eq!(tried, 1 + 2 * PROMOTIONS_MAX as usize, "begun, tried, and what came of each");
     driver.check_replay();
+}
+
+#[test]
+fn the_next_attempt_waits_as_long_as_the_run_s_own_chance_says() {
+    let mut driver = committed(&remembered());
+    for attempt in 1..PROMOTIONS_MAX {
+        feed(&mut driver, &format!("not-taken {attempt}"));
+        let parts = [b"promote backoff".as_slice(), driver.run.seed.as_bytes(), &attempt.to_be_bytes()];
+        let wait = crate::run::backoff::wait_ms(Digest::of_parts(&parts), attempt, None).unwrap();
+        let at = driver.now.plus(wait.max(1));
+        assert_eq!(driver.run.due(), [Effect::WakeAt { at }], "attempt {attempt}");
+        // Not a moment before.
+        driver.now = Millis(at.0 - 1);
+        let tick = script::what(&driver, "tick");
+        assert_eq!(driver.feed(tick).unwrap(), []);
+    }
+}
+
+#[test]
+fn another_worker_makes_the_attempt_again_that_nobody_knows_of() {
+    let mut driver = committed(&remembered());
+    driver.feed(script::claim(2)).unwrap();
+    let driver = play(
+        driver,
+        "
+        ? due
+        promote #2
+        > taken 1
+        refused: nothing waits for this
+        > not-taken 2
+        attempt 2 at handing it on met trouble: nobody is at home
+        > not-taken 2
+        refused: nothing waits for this
+        ",
+    );
+    assert_eq!(driver.run.promotion.unwrap().attempt.unwrap().troubles, 1, "a crash is no trouble");
 }
 
 #[test]
