@@ -126,6 +126,7 @@ fn request() -> Request {
         output_tokens: 100,
         temperature: None,
         failed: Vec::new(),
+        likelihood: false,
     }
 }
 

@@ -170,6 +170,7 @@ fn asks(step: u32, text: Payload, digest: impl Fn(&str) -> Digest) -> Result<Vec
         text,
         calls: vec![call],
         heard: None,
+        likelihood: None,
     };
     let started = Event::CallStarted {
         action: ActionId { step, index: 0 },

@@ -155,6 +155,7 @@ pub(crate) fn reply(run: &Run, step: u32, say: Say) -> Reply {
         text: Payload::inline(words),
         head: words.into(),
         calls: calls.collect(),
+        likelihood: None,
     }
 }
 

@@ -168,8 +168,8 @@ fn outcomes(model: &Model, world: &World, effect: &Effect, moves: &mut Vec<Move>
             moves.extend(amends.map(|amend| Move::Compensate(*action, *attempt, *amend)));
         }
         Effect::Alert { .. } => moves.push(Move::Tell),
-        // No scenario works apart.
-        Effect::FindChanges | Effect::Land { .. } => {}
+        // No scenario works apart, and none has anybody to hand its output on to.
+        Effect::FindChanges | Effect::Land { .. } | Effect::Promote { .. } => {}
         Effect::StoreResult { .. } => moves.push(Move::Store),
         // No check of a scenario names a place in the output.
         Effect::Splice { .. } => {}

@@ -100,6 +100,7 @@ fn task(scenario: &Scenario) -> Option<Task> {
         routes: Default::default(),
         standards: Default::default(),
         on_failure: OnFailure::Rollback,
+        memory: None,
         on_alert: (scenario.undos > 0).then(|| vec!["page".into()]),
         limits: limits(scenario),
         guard: Default::default(),

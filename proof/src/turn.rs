@@ -74,7 +74,7 @@ impl Turn<'_> {
             Move::Tell => self.answer(What::AlertTold(None)),
             Move::Store => {
                 let seq = self.next.run.seq;
-                self.answer(What::ResultStored { provenance: Digest::ZERO, seq });
+                self.answer(What::ResultStored { provenance: Digest::ZERO, seq, promotes: false });
             }
             Move::Wake(at) => {
                 self.now = at;

@@ -18,7 +18,7 @@ import budget
 import calls
 import people
 import undo
-from evidence import BadInput, World
+from evidence import BadInput, World, promote_key_of
 
 FINAL = ("committed", "failed")
 
@@ -61,7 +61,8 @@ def o1_one_ending(world, report):
         ended = journal.of_kind("ended")
         last = journal.events[-1]
         # What stands behind an ending is looked at by O7.
-        if last.kind not in ("ended", "undo_finished") and not (ended and last.kind == "signal_refused"):
+        is_told = last.kind == "signal_refused" or (last.kind == "promoted" and "settled" in last.body)
+        if last.kind not in ("ended", "undo_finished") and not (ended and is_told):
             report.violation("O1", f"run {run} was acknowledged and never ended: last is {last.kind} at event {last.seq}")
         final = [f"{ending_of(event)} at event {event.seq}" for event in ended if ending_of(event) in FINAL]
         if len(final) > 1:
@@ -104,9 +105,13 @@ def o7_endings_stay(world, report):
             after, how = following.get(event.seq), ending_of(event)
             if after is None or (how == "halted" and after.kind == "resumed"):
                 continue
-            if after.kind in ("undo_started", "signal_refused") and not _strays(journal, event.seq):
+            follows = ("undo_started", "signal_refused") + (("promoted",) if how == "committed" else ())
+            if after.kind in follows and not _strays(journal, event.seq):
                 continue
             report.violation("O7", f"run {run} {how} at event {event.seq} and is followed by {after.kind}")
+        for event in journal.of_kind("promoted"):
+            if "begun" in event.body and event.body["begun"]["key"] != promote_key_of(run):
+                report.violation("O7", f"run {run} hands its output on with a key that is not H(promote, run) at event {event.seq}")
         kept = [ending_of(event) for event in ended]
         for how in told_of[run]:
             if how not in kept:
@@ -122,15 +127,22 @@ UNDOING = (
 
 
 def _strays(journal, seq):
-    """Events behind an ending that belong to no undo."""
-    under_way, strays = False, []
+    """Events behind an ending that belong to no undo and to no handing on of what was committed."""
+    undone, handed, strays = False, False, []
     for event in journal.events:
         if event.seq <= seq or event.kind == "signal_refused":
             continue
-        under_way |= event.kind == "undo_started"
-        if not under_way or event.kind not in UNDOING:
+        if event.kind == "promoted":
+            # One at a time, and nothing is said of one that was not begun or is over.
+            if handed == ("begun" in event.body):
+                strays.append(event)
+            handed = "settled" not in event.body
+            continue
+        undone |= event.kind == "undo_started"
+        is_taken_up = handed and event.kind in ("claimed", "not_taken_up")
+        if not (undone and event.kind in UNDOING) and not is_taken_up:
             strays.append(event)
-        under_way &= event.kind != "undo_finished"
+        undone &= event.kind != "undo_finished"
     return strays
 
 

@@ -116,6 +116,11 @@ def alert_key_of(run):
     return digest_of_parts([b"alert", run.encode()])
 
 
+def promote_key_of(run):
+    """The key with which what a run committed is handed on, each time."""
+    return digest_of_parts([b"promote", run.encode()])
+
+
 def chain(record):
     """The hash a record must have."""
     return digest_of_parts([

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import check
-from evidence import ZERO, World, alert_key_of, args_digest, canonical, chain, digest_of_parts, key_of, parse, undo_key_of
+from evidence import ZERO, World, alert_key_of, args_digest, canonical, chain, digest_of_parts, key_of, parse, promote_key_of, undo_key_of
 
 LIMITS = {"steps": 10, "tool_calls": 10, "tokens": 1000, "micros": 1000, "repairs": 2}
 OUTPUT = {"inline": "done"}
@@ -516,6 +516,36 @@ class Rollbacks(Case):
             run.append({"restored": {"action": action, "outcome": "restored"}})
         run.append({"undo_finished": {"undone": 2}})
         self.caught("O7 O1", "is followed by undo_started", run.claim(3))
+
+    def handed_on(self, *how, ending="committed"):
+        """A run that ends, and what is said of handing its output on."""
+        run = Run().claim(1).step(1).end(ending)
+        for event in how:
+            run.append(event if "claimed" in event else {"promoted": event})
+        return run
+
+    def begun(self, key=None):
+        return {"begun": {"key": key or promote_key_of("r1")}}
+
+    def test_o1_and_o7_let_a_committed_output_be_handed_on(self):
+        tried, claimed = {"tried": {"attempt": 1}}, {"claimed": {"epoch": 2, "worker": "w"}}
+        troubled = {"troubled": {"attempt": 1, "message": "no", "retry_at": 9}}
+        taken, lost = {"settled": "taken"}, {"settled": {"not_taken": "no"}}
+        self.passes(self.handed_on(self.begun(), tried, taken))
+        self.passes(self.handed_on(self.begun(), tried, claimed, tried, troubled, tried, lost))
+        self.passes(self.handed_on(self.begun(), lost, self.begun(), claimed, tried, taken))
+
+    def test_o7_catches_what_is_handed_on_of_a_run_that_failed_or_with_another_key(self):
+        taken = {"settled": "taken"}
+        self.caught("O7", "is followed by promoted", self.handed_on(self.begun(), taken, ending="failed"))
+        self.caught("O7", "not H(promote, run)", self.handed_on(self.begun("e" * 64), taken))
+
+    def test_o1_and_o7_catch_what_is_handed_on_without_a_beginning_twice_or_without_an_end(self):
+        taken = {"settled": "taken"}
+        self.caught("O7", "is followed by promoted", self.handed_on(taken))
+        self.caught("O7", "is followed by promoted", self.handed_on(self.begun(), self.begun(), taken))
+        self.caught("O7", "is followed by promoted", self.handed_on(self.begun(), taken, {"tried": {"attempt": 2}}, taken))
+        self.caught("O1", "never ended", self.handed_on(self.begun(), {"tried": {"attempt": 1}}))
 
     def test_o8_catches_a_person_s_undo_in_the_wrong_order(self):
         run = self.written().end().append({"undo_started": {"by": "ann"}}).claim(2)

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use crate::append_list::AppendList;
 use crate::control::Ppm;
 use crate::event::{Changes, Purpose};
-use crate::id::{ActionId, Millis, ToolName};
+use crate::gate::Assurance;
+use crate::id::{ActionId, Millis, SubtaskId, ToolName};
 use crate::message::{Content, Message, Payload};
 use crate::plan::Test;
 use crate::provenance::Digest;
@@ -44,6 +45,9 @@ pub enum Effect {
         temperature: Option<Ppm>,
         /// Answers to the same request that failed: a model that can gives none of them again.
         failed: Vec<Payload>,
+        /// Whether the answer may become the output, so that it is of use to know how
+        /// likely the model finds its words.
+        likelihood: bool,
         /// After this long it has failed.
         timeout_ms: u64,
     },
@@ -163,6 +167,15 @@ pub enum Effect {
         /// The output that is about to be committed.
         output: Content,
     },
+    /// Hand on what was committed to whoever keeps it.
+    Promote {
+        /// Which attempt.
+        attempt: u32,
+        /// The same for every attempt.
+        key: Digest,
+        /// What was committed.
+        committed: Box<Committed>,
+    },
     /// Report a tick at this time.
     WakeAt {
         /// When.
@@ -201,8 +214,23 @@ pub enum EffectKey {
     Land(bool),
     /// [`Effect::StoreResult`]
     Result,
+    /// [`Effect::Promote`], with the attempt
+    Promote(u32),
     /// [`Effect::WakeAt`]
     Wake(Millis),
+}
+
+/// What a run committed, for whoever keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Committed {
+    /// The output.
+    pub output: Content,
+    /// Hash of the provenance record.
+    pub provenance: Digest,
+    /// Parts of the plan the output is without.
+    pub missing: Vec<SubtaskId>,
+    /// What the last verification makes one sure of.
+    pub assurance: Option<Box<Assurance>>,
 }
 
 impl Effect {
@@ -224,6 +252,7 @@ impl Effect {
             Self::FindChanges => EffectKey::Changes,
             Self::Land { back, .. } => EffectKey::Land(*back),
             Self::StoreResult { .. } => EffectKey::Result,
+            Self::Promote { attempt, .. } => EffectKey::Promote(*attempt),
             Self::WakeAt { at } => EffectKey::Wake(*at),
         }
     }

@@ -18,6 +18,7 @@ mod escalation;
 mod finding;
 mod landing;
 mod plan;
+mod promotion;
 mod route;
 mod step;
 mod undo;
@@ -25,7 +26,7 @@ mod undo;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Cost, Limit};
-use crate::control::Strategy;
+use crate::control::{Ppm, Strategy};
 use crate::gate::Assurance;
 use crate::guard::{OutputTrace, loops};
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
@@ -48,6 +49,7 @@ pub use escalation::{Escalated, Escalation};
 pub use finding::{Confinement, Finding};
 pub use landing::{Change, Changes, Entry, LandOutcome, MovedOn, NAMED_MAX, Seen};
 pub use plan::{Evidence, SubtaskFailure, SubtaskOutput, WayOn};
+pub use promotion::{Promoted, PromotionOutcome};
 pub use route::{Routed, Sent, SentFor};
 pub use step::{Heard, Judgement, Purpose, StepFailure, StepTrouble};
 pub use undo::{Compensator, UndoOutcome};
@@ -152,6 +154,9 @@ pub enum Event {
         /// What the guard remembers of a long text; a short one is looked at anew.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         heard: Option<Box<Heard>>,
+        /// How likely the model found its words, from 0 to 1, where it tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        likelihood: Option<Ppm>,
     },
     /// A model did not answer, or nobody knows (then it is paid as reserved).
     StepFailed {
@@ -556,6 +561,8 @@ pub enum Event {
         /// How it went.
         outcome: LandOutcome,
     },
+    /// What was committed is handed on to whoever keeps it, or is not.
+    Promoted(Promoted),
     /// A person stopped the clock.
     Paused {
         /// Who.

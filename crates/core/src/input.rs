@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Allowance, Cost};
+use crate::control::Ppm;
 use crate::event::{
     Changes, Confinement, Evidence, LandOutcome, Outcome, Raise, RestoreOutcome, Settlement, StepTrouble,
     Subject,
@@ -164,6 +165,15 @@ pub enum What {
         provenance: Digest,
         /// The last event the record tells of.
         seq: u64,
+        /// Whether this worker has somebody to hand the output on to.
+        promotes: bool,
+    },
+    /// An attempt to hand the output on came back.
+    Promoted {
+        /// Which.
+        attempt: u32,
+        /// Why it was not taken, if it was not.
+        problem: Option<String>,
     },
     /// A person spoke.
     Signal {
@@ -198,6 +208,8 @@ pub struct Reply {
     pub head: String,
     /// What it asked for.
     pub calls: Vec<Asked>,
+    /// How likely the model found its words, from 0 to 1, where it tells.
+    pub likelihood: Option<Ppm>,
 }
 
 /// A call a model asked for, with what the shell found out about it.
@@ -334,6 +346,8 @@ pub enum Signal {
     },
     /// Apply what it changed apart, once it is committed.
     Land,
+    /// Hand on what it committed, once more.
+    Promote,
     /// This is how a call in doubt went.
     Settle {
         /// Which.

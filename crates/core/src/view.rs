@@ -8,6 +8,7 @@ mod landed;
 mod left_out;
 mod outcome;
 mod planned;
+mod promoted;
 mod provenance;
 mod repairs;
 mod routes;
@@ -31,6 +32,7 @@ pub(crate) use endings::{failure, halt};
 pub use landed::landed;
 pub use outcome::outcome;
 pub(crate) use planned::subtask_failure;
+pub use promoted::promoted;
 pub use provenance::{ApprovalRef, CallRef, CheckRef, EvidenceRef, PROVENANCE, Provenance, StepRef};
 pub use repairs::repair_rates;
 pub use statement::statement;
@@ -129,6 +131,7 @@ pub fn line(event: &Event) -> String {
         | Event::UndoStarted { .. }
         | Event::UndoFinished { .. } => undone::line(event),
         Event::LandingStarted { .. } | Event::ChangesFound(_) | Event::Landed { .. } => landed::line(event),
+        Event::Promoted(how) => promoted::line(how),
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, .. } => format!("resumed by {by}"),
         Event::NotTakenUp { worker, why } => format!("{worker} cannot go on with it: {}", first_line(why)),

@@ -82,6 +82,7 @@ async fn whole(path: &Path, threads: usize) -> Result<(), Failure> {
         output_tokens: 128,
         temperature: None,
         failed: Vec::new(),
+        likelihood: false,
     };
     for _ in 0..2 {
         let answer = model.call(request.clone(), &Unwatched).await?;

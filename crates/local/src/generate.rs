@@ -11,6 +11,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bowline_core::control::Ppm;
 use bowline_core::tool::ToolSpec;
 use serde_json::Value;
 use toktrie::SimpleVob;
@@ -18,7 +19,7 @@ use toktrie::SimpleVob;
 use crate::grammar::{BadSchema, CallsFrom, Constraint, GrammarLost, Grammars, least_tokens};
 use crate::sampling::{Chooser, Sampling, allows};
 use crate::template::CALL_BEGINS;
-use crate::trail::{Choice, Detour, Trail, share};
+use crate::trail::{Choice, Detour, Trail, likelihood, share};
 use crate::transformer::{EngineBroken, FEED_TOKENS_MAX, Memory, Network};
 use crate::vocab::Vocabulary;
 
@@ -92,6 +93,8 @@ pub(crate) struct Written {
     pub(crate) calls: String,
     /// How the text came about, where it is all of a whole answer.
     pub(crate) trail: Option<Trail>,
+    /// How likely the model found its choices.
+    pub(crate) likelihood: Ppm,
 }
 
 /// No answer came of it.
@@ -156,6 +159,7 @@ pub(crate) fn generate(
         closing: closing(ask),
         written: Vec::new(),
         choices: Vec::new(),
+        worths: Vec::new(),
         bytes: Vec::new(),
         shown: 0,
         calls_at: None,
@@ -188,6 +192,8 @@ struct Writer<'a> {
     closing: usize,
     written: Vec<u32>,
     choices: Vec<Choice>,
+    /// How likely each choice was, of what did not lead to a failed answer.
+    worths: Vec<f64>,
     bytes: Vec<u8>,
     shown: usize,
     /// Where in `bytes` the calls begin.
@@ -255,11 +261,15 @@ impl Writer<'_> {
             Some(mask) => allows(mask, id),
             None => vocabulary.is_end(id) || !vocabulary.is_control(id),
         };
-        let token = match self.ask.course {
+        let (token, worth) = match self.ask.course {
             Course::Unlike(failed) => self.draw(scores, failed, may),
-            Course::Along(text) => self.follow(scores, text, may),
+            Course::Along(text) => (self.follow(scores, text, may), None),
         };
-        self.choices.extend(token.map(|token| Choice { token, share: share(scores, may, token) }));
+        if let Some(token) = token {
+            let share = share(scores, may, token);
+            self.choices.push(Choice { token, share });
+            self.worths.push(worth.unwrap_or(share));
+        }
         Ok(token)
     }
 
@@ -275,18 +285,24 @@ impl Writer<'_> {
         Ok(Some(constraint.closing(mask, written, self.parts.vocabulary.ends())))
     }
 
-    /// A token that does not lead to a failed answer, as long as there is one.
-    fn draw(&mut self, scores: &[f32], failed: &[Trail], may: impl Fn(u32) -> bool) -> Option<u32> {
+    /// A token that does not lead to a failed answer, as long as there is one; and how
+    /// likely it is of what does not, where that makes a difference.
+    fn draw(
+        &mut self,
+        scores: &[f32],
+        failed: &[Trail],
+        may: impl Fn(u32) -> bool,
+    ) -> (Option<u32>, Option<f64>) {
         let detour = Detour::of(self.parts.vocabulary, failed, &self.choices, &self.bytes);
         let mut left = detour.as_ref().map(|detour| detour.scores(scores)).unwrap_or_default();
         while let Some((detour, token)) = detour.as_ref().zip(self.chooser.choose(&left, &may)) {
             if self.can_part(token, &detour.disguised(token)) {
-                return Some(token);
+                return (Some(token), Some(share(&left, may, token)));
             }
             let taken = usize::try_from(token).ok().and_then(|at| left.get_mut(at));
             taken.into_iter().for_each(|score| *score = f32::NEG_INFINITY);
         }
-        self.chooser.choose(scores, may)
+        (self.chooser.choose(scores, may), None)
     }
 
     /// Whether something else than any of these texts may follow a token.
@@ -413,6 +429,7 @@ impl Writer<'_> {
             tokens: self.written.len().min(self.ask.tokens_max) as u64,
             text: String::from_utf8_lossy(text).into_owned(),
             calls: String::from_utf8_lossy(calls).into_owned(),
+            likelihood: likelihood(&self.worths),
             trail: (end == End::Whole && calls.is_empty())
                 .then(|| Trail { text: text.to_vec(), choices: std::mem::take(&mut self.choices) }),
         }

@@ -16,6 +16,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use bowline_core::control::Ppm;
 use sha2::{Digest as _, Sha256};
 
 use crate::vocab::Vocabulary;
@@ -137,6 +138,15 @@ pub(crate) fn share(scores: &[f32], may: impl Fn(u32) -> bool, token: u32) -> f6
     let total: f64 = open().map(|(_, score)| weigh(*score)).sum();
     let own = usize::try_from(token).ok().and_then(|at| scores.get(at)).map_or(0.0, |score| weigh(*score));
     if total > 0.0 { (own / total).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// How likely an answer was, from what its choices were worth: their geometric mean. An
+/// answer without a choice was certain.
+pub(crate) fn likelihood(worths: &[f64]) -> Ppm {
+    let least = 0.5 / Ppm::ONE.0 as f64;
+    let logs: f64 = worths.iter().map(|worth| worth.clamp(least, 1.0).ln()).sum();
+    let mean = (logs / worths.len().max(1) as f64).exp();
+    Ppm((mean * Ppm::ONE.0 as f64).round() as i64).min(Ppm::ONE)
 }
 
 /// What a trail depends on, beside its text.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bowline_core::control::Ppm;
 use bowline_core::event::StepTrouble;
 use bowline_core::message::Stop;
 
@@ -51,6 +52,8 @@ async fn calls_have_ids_of_their_own(subject: &Subject) -> Result<(), String> {
     hold(answer.usage.cached <= answer.usage.input, "cached tokens are part of the input")?;
     hold(answer.usage.reasoning <= answer.usage.output, "reasoning is part of the output")?;
     hold(heard.all() == answer.text, "the streamed pieces are the text")?;
+    let untold = answer.likelihood.is_none() || subject.with_calls.likelihood;
+    hold(untold, "a likelihood nobody asked for is not told")?;
     let price = subject.model.price().ok_or("broken promise: the price is known")?;
     hold(price.of(&answer.usage) == answer.micros, "a reply costs what the price says")?;
     let most = price.at_most(answer.usage.input, answer.usage.output);
@@ -86,6 +89,8 @@ async fn an_answer_in_a_form_is_of_that_form(subject: &Subject) -> Result<(), St
     let is_json =
         serde_json::from_str::<serde_json::Value>(&answer.text).is_ok_and(|value| value.is_object());
     hold(is_json, "an answer in a form is one JSON value of that form")?;
+    let is_probability = answer.likelihood.is_none_or(|told| (Ppm::ZERO..=Ppm::ONE).contains(&told));
+    hold(is_probability, "a likelihood that is told is from 0 to 1")?;
     hold(heard.all() == answer.text, "the streamed pieces of an answer in a form are its text")
 }
 

@@ -52,6 +52,9 @@ pub struct Request {
     /// Answers to this very request that failed. A model that can gives none of them again;
     /// others make nothing of it.
     pub failed: Vec<String>,
+    /// Whether the answer may become an output, and it is of use to know how likely the
+    /// model finds its words. A model that cannot tell answers all the same.
+    pub likelihood: bool,
 }
 
 /// One entry of a conversation, with its texts at hand.
@@ -121,6 +124,9 @@ pub struct Answer {
     pub text: String,
     /// What it asked for.
     pub calls: Vec<SaidCall>,
+    /// How likely the model found its words: the geometric mean of the probabilities of
+    /// the tokens of its text, from 0 to 1. `None` where it does not tell, or was not asked.
+    pub likelihood: Option<Ppm>,
 }
 
 /// A model did not answer.

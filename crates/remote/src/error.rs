@@ -139,6 +139,16 @@ pub enum RemoteError {
         /// What it said.
         said: String,
     },
+    /// It refuses to tell how likely the model finds its words.
+    #[error("{host} does not tell how likely {model} finds its words: {said}; it is asked without that")]
+    Untold {
+        /// Who.
+        host: String,
+        /// The model.
+        model: String,
+        /// What it said.
+        said: String,
+    },
     /// The request is refused for another reason.
     #[error("{host} refuses the request ({status}): {said}")]
     Refused {
@@ -156,9 +166,10 @@ impl RemoteError {
     #[must_use]
     pub fn kind(&self) -> StepTrouble {
         match self {
-            Self::Unreached { lasting: false, .. } | Self::Redirected { .. } | Self::Failing { .. } => {
-                StepTrouble::Transient
-            }
+            Self::Unreached { lasting: false, .. }
+            | Self::Redirected { .. }
+            | Self::Failing { .. }
+            | Self::Untold { .. } => StepTrouble::Transient,
             // An answer was begun, and somebody may have been billed for it.
             Self::Silent { .. }
             | Self::BrokenOff { .. }
@@ -190,6 +201,7 @@ impl RemoteError {
             | Self::Unfinished { .. }
             | Self::RateLimited { .. }
             | Self::Failing { .. } => "wait a little and resume the run".into(),
+            Self::Untold { .. } => "leave `likelihood` out of the table of this model".into(),
             Self::TooLarge { .. } => "ask for less at a time: lower `output_tokens`".into(),
             Self::Unreadable { .. } => {
                 "check `format` and `base_url`: what answers there does not speak that format".into()
@@ -229,6 +241,7 @@ impl RemoteError {
             | Self::BadKey { .. }
             | Self::UnknownModel { .. }
             | Self::TooLong { .. }
+            | Self::Untold { .. }
             | Self::Refused { .. } => None,
         }
     }

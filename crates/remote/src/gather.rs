@@ -11,6 +11,8 @@ use bowline_core::message::{Stop, Usage};
 use bowline_models::{Answer, Request, Said, SaidCall};
 
 use crate::arguments;
+use crate::json::Raw;
+use crate::likelihood::Likelihood;
 use crate::names::Names;
 
 /// Longest text of an answer, in bytes. What is over is cut.
@@ -93,6 +95,7 @@ pub(crate) struct Gathered {
     slots: BTreeMap<u64, Slot>,
     ended: Option<Ended>,
     pub(crate) tally: Tally,
+    likelihood: Likelihood,
     /// The answer is asked for as the one call of this tool, whose arguments are the text.
     pub(crate) answer_tool: Option<&'static str>,
     /// What is said is a refusal.
@@ -115,6 +118,20 @@ impl Gathered {
         let fits = piece.floor_char_boundary(TEXT_MAX.saturating_sub(self.text.len()));
         self.text.push_str(piece.get(..fits).unwrap_or_default());
         self.over += piece.len() - fits;
+    }
+
+    /// Takes in how likely the tokens of a piece were.
+    pub(crate) fn likely(&mut self, tokens: Raw<'_>) {
+        if !self.is_over() {
+            self.likelihood.tokens(tokens);
+        }
+    }
+
+    /// Takes in how likely the tokens were on the whole.
+    pub(crate) fn likely_on_average(&mut self, mean: Raw<'_>) {
+        if !self.is_over() {
+            self.likelihood.mean(mean);
+        }
     }
 
     /// What of the text nobody was shown yet.
@@ -246,7 +263,8 @@ impl Gathered {
         if self.over > 0 {
             self.text.push_str(&format!("\n[cut: {} bytes and more were left out]", self.over));
         }
-        Ok(Answer { stop, usage, micros: asked.price.of(&usage), text: self.text, calls })
+        let likelihood = self.likelihood.told().filter(|_| asked.likelihood && stop == Stop::End);
+        Ok(Answer { stop, usage, micros: asked.price.of(&usage), text: self.text, calls, likelihood })
     }
 
     /// The call that stands for the text becomes it.
@@ -300,6 +318,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) price: Price,
     /// How long the request was, for a server that does not count tokens.
     pub(crate) body_bytes: usize,
+    /// Whether it was asked how likely the model finds its words.
+    pub(crate) likelihood: bool,
 }
 
 #[cfg(test)]
@@ -309,7 +329,8 @@ mod tests {
 
     fn answered(gathered: Gathered) -> Result<Answer, Unusable> {
         let (request, names) = (request(), Names::default());
-        gathered.answer(&Asked { request: &request, names: &names, price: Price::FREE, body_bytes: 300 })
+        let (price, likelihood) = (Price::FREE, true);
+        gathered.answer(&Asked { request: &request, names: &names, price, body_bytes: 300, likelihood })
     }
 
     fn part(id: &str) -> Part {
@@ -389,9 +410,13 @@ mod tests {
         gathered.say("a");
         gathered.end(Ended::As(Stop::End));
         gathered.say("b");
+        let unlikely: Box<serde_json::value::RawValue> =
+            serde_json::from_str(r#"[{"logprob": -9}]"#).unwrap();
+        gathered.likely(Some(&unlikely));
         gathered.call(part("x"));
         gathered.end(Ended::As(Stop::Truncated));
         let answer = answered(gathered).unwrap();
         assert_eq!((answer.text.as_str(), answer.stop, answer.calls.len()), ("a", Stop::End, 0));
+        assert_eq!(answer.likelihood, None);
     }
 }

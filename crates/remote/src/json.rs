@@ -116,6 +116,11 @@ pub(crate) fn count(raw: Raw<'_>) -> Option<u64> {
     format!("{:.0}", number.ceil()).parse().ok().or(Some(u64::MAX))
 }
 
+/// A number, as large or small as it was written; `None` where the piece is no number.
+pub(crate) fn number(raw: Raw<'_>) -> Option<f64> {
+    raw?.get().trim().parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,6 +24,7 @@ mod frames;
 mod gather;
 mod json;
 mod key;
+mod likelihood;
 mod model;
 mod names;
 mod open;

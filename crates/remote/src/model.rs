@@ -3,6 +3,7 @@
 //! Dropping the call closes the connection. Every wait has an end: for the first byte,
 //! for the next one, and for all of them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -65,6 +66,8 @@ pub struct Remote {
     price: Option<Price>,
     fetch: Fetch,
     patience: Patience,
+    /// It has refused to tell how likely the model finds its words.
+    untold: AtomicBool,
 }
 
 impl Remote {
@@ -88,7 +91,7 @@ impl Remote {
             }
             Tariff::Listed => None,
         };
-        Ok(Self { choice, place, key, price, fetch, patience })
+        Ok(Self { choice, place, key, price, fetch, patience, untold: AtomicBool::new(false) })
     }
 
     /// Where it is.
@@ -109,6 +112,7 @@ impl Remote {
         let names = Names::of(&request);
         let streaming = !self.choice.whole;
         let most = self.choice.output_tokens.unwrap_or(u64::MAX);
+        let likelihood = request.likelihood && self.choice.likelihood && !self.untold.load(Ordering::Relaxed);
         let ask = Ask {
             model: &self.choice.name,
             request: &request,
@@ -116,13 +120,14 @@ impl Remote {
             output_tokens: request.output_tokens.min(most),
             context_tokens: self.choice.context_tokens,
             streaming,
+            likelihood,
             is_own: self.place.is_own,
         };
         let body = format::body(self.choice.format, &ask).to_string();
         let body_bytes = body.len();
         self.refuse_what_cannot_fit(body_bytes)?;
         let mut gathered = format::gathering(self.choice.format, &ask);
-        let response = self.send(body, streaming).await?;
+        let response = self.send(body, &ask).await?;
         if streaming && !is_json(&response) {
             self.read_stream(response, &mut gathered, watch).await?;
         } else {
@@ -130,7 +135,8 @@ impl Remote {
         }
         let price = self.price.unwrap_or_default();
         let shown = gathered.shown();
-        let answer = gathered.answer(&Asked { request: &request, names: &names, price, body_bytes });
+        let asked = Asked { request: &request, names: &names, price, body_bytes, likelihood };
+        let answer = gathered.answer(&asked);
         let answer = answer.map_err(|unusable| self.unusable(unusable))?;
         if let Some(rest) = answer.text.get(shown..).filter(|rest| !rest.is_empty()) {
             watch.text(rest);
@@ -149,7 +155,8 @@ impl Remote {
         }
     }
 
-    async fn send(&self, body: String, streaming: bool) -> Result<Response, RemoteError> {
+    async fn send(&self, body: String, ask: &Ask<'_>) -> Result<Response, RemoteError> {
+        let streaming = ask.streaming;
         let path = format::path(self.choice.format, &self.choice.name, streaming);
         let request = bowline_net::Request::new("POST", &format!("{}{path}", self.place.url));
         let mut request = request.map_err(|bad| self.unsent(FetchError::from(bad)))?;
@@ -178,6 +185,11 @@ impl Remote {
         }
         let wait = retry::after_ms(&response.headers);
         let said = self.read_error(response).await;
+        if let Some(untold) = trouble::untold(self.who(), status, &said).filter(|_| ask.likelihood) {
+            // The core tries again, and counts it; that attempt does without.
+            self.untold.store(true, Ordering::Relaxed);
+            return Err(untold);
+        }
         Err(trouble::of_status(self.who(), status, &said, wait))
     }
 

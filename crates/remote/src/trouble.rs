@@ -185,6 +185,15 @@ pub(crate) fn of_status(who: Who<'_>, status: u16, body: &str, retry_after_ms: O
     }
 }
 
+/// Whether a request is turned away because it asks how likely the model finds its words.
+/// Providers have no code of their own for it, and one answers as to a key that may not.
+pub(crate) fn untold(who: Who<'_>, status: u16, body: &str) -> Option<RemoteError> {
+    let is_about_it = (400..500).contains(&status) && body.to_ascii_lowercase().contains("logprob");
+    let said = complaint(body).unwrap_or_else(|| Complaint::of_text(body)).message;
+    let (host, model) = (who.host.to_owned(), who.model.to_owned());
+    is_about_it.then(|| RemoteError::Untold { host, model, said: who.quote(&said) })
+}
+
 #[cfg(test)]
 mod tests {
     use bowline_core::event::StepTrouble;

@@ -57,6 +57,7 @@ impl SideModel for RunModel {
             output_tokens: self.output_tokens,
             temperature: None,
             failed: Vec::new(),
+            likelihood: false,
         };
         // Nobody watches: what a side question says belongs to no conversation.
         match self.model.call(request, &Unwatched).await {

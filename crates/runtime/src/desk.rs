@@ -323,7 +323,8 @@ fn wake_time(effect: &Effect) -> Option<Millis> {
         | Effect::Alert { .. }
         | Effect::FindChanges
         | Effect::Land { .. }
-        | Effect::StoreResult { .. } => None,
+        | Effect::StoreResult { .. }
+        | Effect::Promote { .. } => None,
     }
 }
 
@@ -361,6 +362,7 @@ fn broken_down(key: EffectKey) -> What {
         EffectKey::Alert => What::AlertTold(Some(message())),
         EffectKey::Changes => What::ChangesFound(Err(LandOutcome::Not(message()))),
         EffectKey::Land(back) => What::Landed { back, outcome: LandOutcome::Torn(message()) },
+        EffectKey::Promote(attempt) => What::Promoted { attempt, problem: Some(message()) },
         EffectKey::Result | EffectKey::Wake(_) => What::Tick,
     }
 }
@@ -376,13 +378,16 @@ pub(crate) fn summary(run: &Run) -> Summary {
     let waits = if run.needs_person() { run.waits() } else { Vec::new() };
     Summary {
         goal,
-        phase: match (run.is_being_undone(), run.is_being_landed()) {
-            (true, _) => "being undone",
-            (false, true) => "being applied",
-            (false, false) => run.phase.word(),
+        phase: match (run.is_being_undone(), run.is_being_landed(), run.is_being_promoted()) {
+            (true, _, _) => "being undone",
+            (false, true, _) => "being applied",
+            (false, false, true) => "being promoted",
+            (false, false, false) => run.phase.word(),
         }
         .into(),
         ending,
+        // Nobody has to ask for this: whoever looks for work finds it.
+        owes: run.is_being_promoted(),
         waiting: waits.first().map(wait_word),
         wake_at: waits.iter().filter_map(wait_end).min(),
         unable: run.unable.as_deref().filter(|_| run.ending().is_none()).map(str::to_owned),

@@ -4,6 +4,7 @@ mod answers;
 pub(crate) mod equip;
 mod landing;
 mod learning;
+mod promoting;
 mod undo;
 
 #[cfg(test)]
@@ -37,6 +38,7 @@ use crate::desk::{Desk, LEASE_MS};
 use crate::error::EngineError;
 use crate::fold::{self, Folded};
 use crate::hub::{Hub, Observation};
+use crate::promoting::Promote;
 
 /// How often mailboxes are looked at.
 const MAIL_EVERY: Duration = Duration::from_millis(100);
@@ -98,6 +100,7 @@ pub struct EngineBuilder {
     chance: Arc<dyn Chance>,
     patience: Patience,
     cages: Cages,
+    promote: Option<Arc<dyn Promote>>,
 }
 
 impl EngineBuilder {
@@ -159,6 +162,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Who takes what runs commit, where their task names no program of its own.
+    #[must_use]
+    pub fn promote(mut self, promote: Arc<dyn Promote>) -> Self {
+        self.promote = Some(promote);
+        self
+    }
+
     /// The engine.
     #[must_use]
     pub fn build(self) -> Engine {
@@ -176,6 +186,7 @@ impl EngineBuilder {
                 chance: self.chance,
                 patience: self.patience,
                 cages,
+                promote: self.promote,
                 hub: Arc::new(Hub::new()),
                 stop,
                 postman: Mutex::default(),
@@ -200,6 +211,7 @@ struct Inner {
     chance: Arc<dyn Chance>,
     patience: Patience,
     cages: Cages,
+    promote: Option<Arc<dyn Promote>>,
     hub: Arc<Hub>,
     stop: watch::Sender<bool>,
     postman: Mutex<Weak<Postman>>,
@@ -220,6 +232,7 @@ impl Engine {
             chance: Arc::new(SystemChance),
             patience: Patience::LeaveWhenWaiting,
             cages: Cages::default(),
+            promote: None,
         }
     }
 
@@ -298,9 +311,12 @@ impl Engine {
     }
 
     /// Goes on with a run that was interrupted, paused or halted, with limits
-    /// set higher if asked.
+    /// set higher if asked; and tries again to hand on what nobody took.
     pub async fn resume(&self, id: &RunId, by: &str, raise: Vec<Raise>) -> Result<Stopped, EngineError> {
         let run = self.inspect(id).await?.run;
+        if promoting::was_given_up(&run) {
+            return self.promote(id, by).await;
+        }
         let halted = matches!(run.ending(), Some(Ending::Halted { .. }));
         if halted || run.paused || !raise.is_empty() {
             self.signal(id, by, Signal::Resume { raise }).await?;

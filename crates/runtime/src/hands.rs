@@ -37,6 +37,7 @@ use crate::clock::Clock;
 use crate::hub::{Hub, Seen};
 use crate::images;
 use crate::judge::{Judge, is_watched, undisguised};
+use crate::promoting::Promote;
 use crate::result;
 use crate::texts::Texts;
 
@@ -82,6 +83,8 @@ pub(crate) struct Hands {
     /// In what programs run; `None` if the run has none.
     pub(crate) programs: Option<Confinement>,
     pub(crate) results: Option<std::path::PathBuf>,
+    /// Who takes what is committed, where the task names nobody.
+    pub(crate) promote: Option<Arc<dyn Promote>>,
     /// What the run's copy began with.
     pub(crate) base: Option<std::path::PathBuf>,
     pub(crate) texts: Texts,
@@ -105,10 +108,21 @@ impl Hands {
                 output_tokens,
                 temperature,
                 failed,
+                likelihood,
                 timeout_ms,
             } => {
-                let ask =
-                    Ask { step, purpose, attempt, model, tools, schema, output_tokens, temperature, failed };
+                let ask = Ask {
+                    step,
+                    purpose,
+                    attempt,
+                    model,
+                    tools,
+                    schema,
+                    output_tokens,
+                    temperature,
+                    likelihood,
+                    failed,
+                };
                 self.call_model(ask, (messages, left_out), timeout_ms).await
             }
             Effect::PrepareCall { action, tool, args } => self.prepare(action, &tool, &args).await,
@@ -134,6 +148,7 @@ impl Hands {
             Effect::FindChanges => self.find_changes().await,
             Effect::Land { changes, back } => self.land(&changes, back).await,
             Effect::StoreResult { output } => self.store_result(&output).await,
+            Effect::Promote { attempt, key, committed } => self.hand_on(attempt, key, &committed).await,
             Effect::WakeAt { .. } => return None,
         })
     }
@@ -161,6 +176,7 @@ impl Hands {
             output_tokens: ask.output_tokens,
             temperature: ask.temperature,
             failed: self.texts.each(&ask.failed).await?,
+            likelihood: ask.likelihood,
         };
         let answer = within(timeout_ms, self.models.call(request, &watcher)).await;
         watcher.end();
@@ -211,8 +227,8 @@ impl Hands {
         let text = self.masked(answer.text);
         let head = text.chars().take(HEAD_MAX).collect();
         let text = Payload::keep(text, &mut blobs);
-        let reply =
-            Reply { stop: answer.stop, usage: answer.usage, micros: answer.micros, text, head, calls };
+        let (stop, usage, micros) = (answer.stop, answer.usage, answer.micros);
+        let reply = Reply { stop, usage, micros, text, head, calls, likelihood: answer.likelihood };
         Arrival { what: What::ModelReplied { step, reply }, blobs }
     }
 
@@ -394,7 +410,7 @@ impl Hands {
             result::export(folder, &self.run, &text, &made.json).await?;
         }
         let provenance = Digest::of(made.json.as_bytes());
-        Ok(What::ResultStored { provenance, seq: made.seq }.into())
+        Ok(What::ResultStored { provenance, seq: made.seq, promotes: self.promotes() }.into())
     }
 }
 
@@ -409,6 +425,7 @@ struct Ask {
     output_tokens: u64,
     temperature: Option<Ppm>,
     failed: Vec<Payload>,
+    likelihood: bool,
 }
 
 struct Words<'a> {

@@ -23,6 +23,7 @@ mod hub;
 mod images;
 mod judge;
 mod landing;
+mod promoting;
 mod result;
 mod servers;
 mod texts;
@@ -43,5 +44,6 @@ pub use engine::{
 pub use error::EngineError;
 pub use fold::{Folded, fold, history};
 pub use hub::{Observation, Seen};
+pub use promoting::{NotTaken, Promote, Promotion};
 pub use result::{Made, provenance};
 pub use servers::agent_servers;

@@ -73,7 +73,7 @@ impl Hands {
         let action = failed.first().map_or(ActionId { step: 0, index: 0 }, |(action, _)| *action);
         let context = CallContext { key, ..self.context(action, TIMEOUT_MS) };
         let most = Duration::from_millis(TIMEOUT_MS) + OVERRUN_MAX;
-        let told = tokio::time::timeout(most, compensate::alert(argv, input, &context));
+        let told = tokio::time::timeout(most, compensate::tell(argv, input, &context));
         let problem = told.await.unwrap_or_else(|_| Some("it did not end in time".into()));
         Ok(What::AlertTold(problem.map(|why| self.masked(why))).into())
     }

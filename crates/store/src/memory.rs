@@ -195,7 +195,7 @@ impl State {
         let mut ready: Vec<&Run> = self
             .runs
             .values()
-            .filter(|run| run.row.summary.ending.is_none() && !run.is_live(at))
+            .filter(|run| !run.row.summary.is_over() && !run.is_live(at))
             .filter(|run| run.row.summary.can_go_on(at) || run.has_mail())
             .collect();
         ready.sort_by_key(|run| run.number);
@@ -203,7 +203,7 @@ impl State {
     }
 
     fn remove(&mut self, run: &RunId) -> Result<u64, StoreError> {
-        if self.run(run)?.row.summary.ending.is_none() {
+        if !self.run(run)?.row.summary.is_over() {
             return Err(StoreError::NotEnded { run: run.clone() });
         }
         let Some(gone) = self.runs.remove(run) else { return Ok(0) };
@@ -352,7 +352,7 @@ impl RunStore for MemoryStore {
             .runs
             .values()
             .filter(|run| run.row.run.as_str().starts_with(&filter.prefix))
-            .filter(|run| !filter.open_only || run.row.summary.ending.is_none())
+            .filter(|run| !filter.open_only || !run.row.summary.is_over())
             .collect();
         found.sort_by_key(|run| std::cmp::Reverse(run.number));
         Ok(found.into_iter().take(filter.max).map(|run| run.row.clone()).collect())

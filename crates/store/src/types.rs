@@ -121,6 +121,9 @@ pub struct Summary {
     pub phase: String,
     /// How it ended, if it did.
     pub ending: Option<EndingKind>,
+    /// Something is still owed behind the ending, and whoever looks for work may do it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub owes: bool,
     /// What it waits for, when a person must act.
     pub waiting: Option<String>,
     /// Until when it waits: then it goes on even if nobody acts. `None`: for ever.
@@ -140,10 +143,16 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Whether it has ended and nothing is owed any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.ending.is_some() && !self.owes
+    }
+
     /// Whether somebody could go on with the run at that time, without mail for it.
     #[must_use]
     pub fn can_go_on(&self, at: Millis) -> bool {
-        self.ending.is_none() && (self.waiting.is_none() || self.wake_at.is_some_and(|wake| wake <= at))
+        !self.is_over() && (self.waiting.is_none() || self.wake_at.is_some_and(|wake| wake <= at))
     }
 }
 

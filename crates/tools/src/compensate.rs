@@ -48,8 +48,9 @@ pub async fn compensate(
     }
 }
 
-/// Runs the command for alerts; why it did not work, if it did not.
-pub async fn alert(argv: &[String], input: String, ctx: &CallContext) -> Option<String> {
+/// Runs a command of the task that is told something on its standard input, of an alert or
+/// of what was committed; why it did not work, if it did not.
+pub async fn tell(argv: &[String], input: String, ctx: &CallContext) -> Option<String> {
     let program = Program {
         argv,
         author: Author::Task,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::event::{Ending, Event};
+use bowline_core::event::{Ending, Event, Promoted};
 use bowline_core::id::Millis;
 use bowline_core::journal::Record;
 use bowline_core::message::Payload;
@@ -229,9 +229,16 @@ fn is_final(run: &Run) -> bool {
     matches!(run.ending(), Some(Ending::Committed { .. } | Ending::Failed { .. }))
 }
 
-/// What may stand behind a final ending: that a person wants it undone or applied, or may not.
+/// What may stand behind a final ending: that its output is handed on, that a person wants it
+/// undone or applied, or may not.
 fn is_afterwork(event: &Event) -> bool {
-    matches!(event, Event::UndoStarted { .. } | Event::LandingStarted { .. } | Event::SignalRefused { .. })
+    matches!(
+        event,
+        Event::UndoStarted { .. }
+            | Event::LandingStarted { .. }
+            | Event::Promoted(Promoted::Begun { .. })
+            | Event::SignalRefused { .. }
+    )
 }
 
 fn kind(ending: &Ending) -> EndingKind {

@@ -151,7 +151,7 @@ async fn store(home: &Home, lines: &mut Vec<Line>) -> Result<(), CliError> {
             return Ok(());
         }
     };
-    let open: Vec<&RunRow> = rows.iter().filter(|row| row.summary.ending.is_none()).collect();
+    let open: Vec<&RunRow> = rows.iter().filter(|row| !row.summary.is_over()).collect();
     lines.push(Line::ok(
         "store",
         format!("{}, {} open", words::several(rows.len() as u64, "run"), open.len()),

@@ -62,7 +62,7 @@ pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError>
 }
 
 fn is_over(row: &RunRow, halted_too: bool) -> bool {
-    match row.summary.ending {
+    match row.summary.ending.filter(|_| !row.summary.owes) {
         Some(EndingKind::Committed | EndingKind::Failed) => true,
         Some(EndingKind::Halted) => halted_too,
         None => false,

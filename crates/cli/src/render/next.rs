@@ -1,7 +1,9 @@
 //! What to do next with a run, as commands that can be copied.
 
 use bowline_core::budget::amount;
-use bowline_core::event::{ContextBound, ContextFull, Ending, HaltReason, HaltReport, Subject};
+use bowline_core::event::{
+    ContextBound, ContextFull, Ending, HaltReason, HaltReport, PromotionOutcome, Subject,
+};
 use bowline_core::id::RunId;
 use bowline_core::run::{Phase, Run, Wait};
 use bowline_core::task::WorkspaceMode;
@@ -9,7 +11,10 @@ use bowline_core::task::WorkspaceMode;
 /// Commands that move the run, each with what it does.
 pub(crate) fn steps(program: &str, run: &Run) -> Vec<(String, String)> {
     match run.ending() {
-        Some(Ending::Committed { .. }) => unapplied(program, run),
+        Some(Ending::Committed { .. }) => {
+            let unpromoted = unpromoted(program, run);
+            unapplied(program, run).into_iter().chain(unpromoted).collect()
+        }
         Some(Ending::Failed { .. }) => {
             vec![(format!("{program} show {}", run.id), "what was tried, and how it was checked".into())]
         }
@@ -38,6 +43,16 @@ fn unapplied(program: &str, run: &Run) -> Vec<(String, String)> {
         (format!("{program} diff {}", run.id), "what it changed".into()),
         (format!("{program} apply {}", run.id), "applies it, once the files are as they were".into()),
     ]
+}
+
+/// What to do about an output that nobody took.
+fn unpromoted(program: &str, run: &Run) -> Option<(String, String)> {
+    let does = match run.promotion.as_ref()?.outcome {
+        None => "goes on with handing its output on",
+        Some(PromotionOutcome::NotTaken(_)) => "tries again to hand its output on, under the same key",
+        Some(PromotionOutcome::Taken | PromotionOutcome::Withdrawn) => return None,
+    };
+    Some((format!("{program} resume {}", run.id), does.into()))
 }
 
 /// The commands that answer what a run waits for.

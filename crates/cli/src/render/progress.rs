@@ -167,6 +167,7 @@ impl Progress {
             | Event::LandingStarted { .. }
             | Event::ChangesFound(_)
             | Event::Landed { .. }
+            | Event::Promoted(_)
             | Event::Resumed { .. }
             | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => text.into(),

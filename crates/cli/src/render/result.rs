@@ -5,7 +5,7 @@ use bowline::Stopped;
 use bowline_core::event::{Ending, Subject, Verdict};
 use bowline_core::run::{LANDING, Run};
 use bowline_core::task::WorkspaceMode;
-use bowline_core::view::{ending_line, landed};
+use bowline_core::view::{ending_line, landed, promoted};
 use serde_json::{Value, json};
 
 use super::screen::Look;
@@ -100,6 +100,7 @@ fn facts(home: &Home, report: &Report) -> Vec<(&'static str, String)> {
         facts.push(("provenance", results.join("provenance.json").display().to_string()));
     }
     facts.extend(apart(home, run));
+    facts.extend(memory(run).map(|line| ("memory", line)));
     facts.extend(report.undone().into_iter().map(|line| ("undone", line)));
     if run.ending().is_some() {
         let head = report.row.head;
@@ -127,6 +128,15 @@ fn apart(home: &Home, run: &Run) -> Vec<(&'static str, String)> {
     let mut facts = vec![("workspace", place)];
     facts.extend(became.map(|how| ("changes", how)));
     facts
+}
+
+/// Whether whoever keeps outputs has this one.
+pub(crate) fn memory(run: &Run) -> Option<String> {
+    let handed = run.promotion.as_ref()?;
+    Some(match &handed.outcome {
+        None => "begun and not over".into(),
+        Some(outcome) => escape::line(&promoted(outcome)),
+    })
 }
 
 /// How an output was checked, honestly.

@@ -58,6 +58,7 @@ pub(crate) fn tell(screen: &Screen, home: &Home, report: &Report, now: Millis) {
         section(screen, "left alone", live::left_alone(run, now));
     }
     section(screen, "output", output(report));
+    section(screen, "memory", result::memory(run).into_iter().collect());
     if run.ending().is_none() {
         section(screen, "cannot go", run.unable.iter().map(|why| escape::line(why)).collect());
         section(screen, "waits for", live::awaited(run, now).iter().map(|wait| escape::line(wait)).collect());
@@ -283,6 +284,7 @@ pub(crate) fn object(report: &Report) -> Value {
         "spend": run.spend,
         "tokens_by_phase": report.facts.tokens_by_phase,
         "output": report.output,
+        "promotion": run.promotion,
         "events": report.row.next_seq.saturating_sub(1),
         "head": report.row.head,
     })

@@ -23,6 +23,7 @@ mod mcp;
 mod outlet;
 mod people;
 mod plan;
+mod promote;
 mod refused;
 mod remote;
 mod routes;

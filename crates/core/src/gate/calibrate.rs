@@ -149,3 +149,29 @@ fn float(value: Ppm) -> f64 {
 fn ppm(value: f64) -> Ppm {
     Ppm((value * 1e6).round() as i64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Outcomes whose line was computed elsewhere, by differences of the likelihood.
+    fn known() -> Vec<Recorded> {
+        let group = |(logit, count, right): (i64, usize, usize)| {
+            (0..count).map(move |place| Recorded { logit: Ppm(logit), right: place < right })
+        };
+        [(-1_000_000, 30, 12), (500_000, 40, 22), (2_000_000, 50, 41)].into_iter().flat_map(group).collect()
+    }
+
+    #[test]
+    fn the_line_is_the_likeliest_to_the_millionth() {
+        let found = fit(&known()).unwrap();
+        assert_eq!((found.slope, found.shift, found.outcomes), (Ppm(731_830), Ppm(30_540), 120));
+    }
+
+    #[test]
+    fn a_step_goes_as_far_as_slope_and_curvature_say() {
+        let (slope, shift) = newton_step(&known(), 0.7, 0.3);
+        assert!((slope + 0.025_170_009_947).abs() < 1e-9, "{slope}");
+        assert!((shift - 0.270_434_612_166).abs() < 1e-9, "{shift}");
+    }
+}

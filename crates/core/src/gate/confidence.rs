@@ -147,7 +147,8 @@ pub struct Weights {
 
 impl Default for Weights {
     /// Such that executable checks that all pass are above 0.95 after any number of
-    /// repairs, and anything that only a model said stays below it.
+    /// repairs, unless the model finds its own words unlikely, and anything that only a
+    /// model said stays below it.
     fn default() -> Self {
         Self {
             verified: Ppm(350_000),

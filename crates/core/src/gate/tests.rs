@@ -1,5 +1,7 @@
 //! Gates, confidence and who agrees.
 
+mod properties;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -51,6 +53,24 @@ fn executable_checks_and_a_judge_at_its_gate_commit() {
 }
 
 #[test]
+fn a_model_that_finds_its_words_unlikely_sends_what_took_repairs_to_a_person() {
+    let checked = |repairs: u32, likely: i64, tested: Option<Ppm>| {
+        let (verified, likely) = (Some(Ppm::ONE), Some(Ppm(likely)));
+        disposition(Features { verified, tested, likely, repairs, ..Features::default() })
+    };
+    for (repairs, likely, want) in [
+        (0, 0, Disposition::Commit),
+        (1, 400_000, Disposition::Person),
+        (1, 410_000, Disposition::Commit),
+        (1000, 860_000, Disposition::Person),
+        (1000, 880_000, Disposition::Commit),
+    ] {
+        assert_eq!(checked(repairs, likely, None), want, "{repairs} repairs, {likely}");
+        assert_eq!(checked(repairs, likely, Some(Ppm::ONE)), Disposition::Commit, "with tests");
+    }
+}
+
+#[test]
 fn nothing_known_is_for_a_person() {
     assert_eq!(disposition(Features::default()), Disposition::Person);
     assert_eq!(value(Features::default()), None);
@@ -71,6 +91,38 @@ fn the_logistic_is_what_floats_say() {
         let off = (found as f64 - 1e6 / (1.0 + (-x).exp())).abs();
         assert!(off <= 1.5, "{x}: {found}");
     }
+}
+
+#[test]
+fn the_logistic_of_the_largest_numbers_is_certain() {
+    for (x, want) in
+        [(i64::MIN, 0), (-27_000_001, 0), (0, 500_000), (27_000_001, 1_000_000), (i64::MAX, 1_000_000)]
+    {
+        assert_eq!(logistic(Ppm(x)), Ppm(want), "{x}");
+    }
+}
+
+#[test]
+fn what_counts_for_nothing_is_no_evidence() {
+    let weights = Weights { judged: Ppm::ZERO, ..Weights::default() };
+    let judged = Features { judged: Some(Ppm::ONE), ..Features::default() };
+    assert_eq!(weights.confidence(judged, None), None);
+    let tested = Features { tested: Some(Ppm::ONE), ..judged };
+    assert_eq!(
+        weights.confidence(tested, None).map(|sure| sure.value),
+        value(Features { judged: None, ..tested })
+    );
+}
+
+#[test]
+fn every_feature_trigger_and_disposition_has_words_of_its_own() {
+    let features = Feature::ALL.map(Feature::words);
+    let triggers = Trigger::ALL.map(Trigger::words);
+    let dispositions =
+        [Disposition::Commit, Disposition::Person, Disposition::Reject].map(Disposition::words);
+    let all: Vec<&str> = features.into_iter().chain(triggers).chain(dispositions).collect();
+    let distinct: std::collections::BTreeSet<&str> = all.iter().copied().collect();
+    assert!(distinct.len() == all.len() && all.iter().all(|words| words.len() > 3), "{all:?}");
 }
 
 #[test]
@@ -149,6 +201,8 @@ fn every_trigger_has_its_own_cause() {
     assert_eq!(of(Disposition::Person, &open, none), [Trigger::Unsure]);
     assert_eq!(of(Disposition::Reject, &open, none), [Trigger::Unsure]);
     assert_eq!(of(Disposition::Commit, &unsafe_gate, none), [Trigger::Unsafe]);
+    let just_safe = Scores { safe: Score::Measured(Thresholds::default().safe), ..Scores::default() };
+    assert_eq!(of(Disposition::Commit, &judge(&just_safe, &Thresholds::default()), none), []);
     let around = |change: fn(&mut Circumstances)| {
         let mut around = none;
         change(&mut around);

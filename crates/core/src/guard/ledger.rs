@@ -252,6 +252,7 @@ impl Ledger {
             | Event::LandingStarted { .. }
             | Event::ChangesFound(_)
             | Event::Landed { .. }
+            | Event::Promoted(_)
             | Event::Paused { .. }
             | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => {}

@@ -38,6 +38,7 @@ fn events() -> Vec<Event> {
                 sha256: None,
             }],
             heard: None,
+            likelihood: None,
         },
         Event::CallFinished {
             action: action(),

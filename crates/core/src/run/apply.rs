@@ -7,6 +7,7 @@ use super::state::{
 };
 use super::{aside, call, critiquing, judging, planning, prompt, routing, thread};
 use crate::budget::{Cost, Limit};
+use crate::control::Ppm;
 use crate::event::{
     Ask, CallTrouble, Doubt, Ending, Event, Known, Outcome, Purpose, Refusal, Settlement, StepTrouble,
     Subject, SubtaskOutput, Verdict,
@@ -50,11 +51,7 @@ impl Run {
                 self.phase = Phase::Acting;
             }
             Event::StepStarted { .. } => self.step_started(event),
-            Event::StepFinished { step, stop, usage, micros, text, calls, heard } => {
-                self.settle(*step, Cost { tokens: usage.total(), micros: *micros });
-                self.watch_reply(*step, (text, calls.len(), *stop), heard.as_deref());
-                self.step_finished(*step, *stop, text, calls);
-            }
+            Event::StepFinished { .. } => self.step_finished(event),
             Event::StepFailed { step, why, retry_at, given_up } => {
                 self.step_failed(*step, why.kind, *retry_at, *given_up);
             }
@@ -104,6 +101,7 @@ impl Run {
             Event::LandingStarted { .. } => self.landing_started(),
             Event::ChangesFound(changes) => self.landing.changes = Some(changes.clone()),
             Event::Landed { outcome } => self.landed(outcome),
+            Event::Promoted(how) => self.promoted(how),
             Event::Paused { .. } => self.paused = true,
             Event::Resumed { raised, .. } => self.resumed(raised),
             Event::Ended { ending, .. } => self.ended(ending),
@@ -176,7 +174,17 @@ impl Run {
         self.threads.get_mut(&id)
     }
 
-    fn step_finished(&mut self, step: u32, stop: Stop, text: &Payload, calls: &[Call]) {
+    fn step_finished(&mut self, event: &Event) {
+        let Event::StepFinished { step, stop, usage, micros, text, calls, heard, likelihood } = event else {
+            return;
+        };
+        self.settle(*step, Cost { tokens: usage.total(), micros: *micros });
+        self.watch_reply(*step, (text, calls.len(), *stop), heard.as_deref());
+        self.thread_of_step(*step).into_iter().for_each(|thread| thread.likelihood = *likelihood);
+        self.replied(*step, *stop, text, calls);
+    }
+
+    fn replied(&mut self, step: u32, stop: Stop, text: &Payload, calls: &[Call]) {
         let has_no_tools = thread::of_step(self, step).is_some_and(|(id, _)| thread::has_no_tools(self, id));
         let last = self.open_step(step).is_some_and(|open| open.last.is_some());
         if let Some(model) = self.asked(step) {
@@ -449,18 +457,26 @@ impl Run {
 
     fn acted(&mut self, outputs: &[SubtaskOutput]) {
         self.sketch = self.sketch_of(outputs.iter().map(|output| &output.subtask));
-        self.verify(joined(outputs));
+        let likelihood = match outputs {
+            [only] => self.threads.get(&only.subtask).and_then(|thread| thread.likelihood),
+            _ => None,
+        };
+        self.verify(joined(outputs), likelihood);
     }
 
     fn repaired(&mut self, round: u32, output: &Content) {
         let id = critiquing::free_id(self, &format!("repair-{round}"));
         self.sketch = self.sketch_of(id.iter());
         self.mending.remedy = None;
-        self.verify(output.clone());
+        // Of a part that was put back into its place nobody knows what the whole is like.
+        let whole = id.filter(|_| self.mending.window.is_none());
+        let likelihood = whole.and_then(|id| self.threads.get(&id)).and_then(|thread| thread.likelihood);
+        self.verify(output.clone(), likelihood);
     }
 
-    pub(super) fn verify(&mut self, output: Content) {
+    pub(super) fn verify(&mut self, output: Content, likelihood: Option<Ppm>) {
         self.output = Some(output);
+        self.likelihood = likelihood;
         self.verifications += 1;
         self.phase = Phase::Verifying(Verification {
             round: self.verifications,

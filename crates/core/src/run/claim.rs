@@ -7,7 +7,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{CallState, Thread, ThreadState};
-use super::{aside, attempt, call, undoing};
+use super::{aside, attempt, call, promoting, undoing};
 use crate::event::{Confinement, Doubt, Event, StepFailure, StepTrouble};
 use crate::id::{ActionId, WorkerId};
 use crate::tool::Repeat;
@@ -28,6 +28,7 @@ pub(super) fn claimed(
     if draft.run.has_afterwork() {
         // The calls of a run that has ended are what they are.
         undoing::claimed(draft);
+        promoting::claimed(draft);
         return Ok(());
     }
     for step in open_steps(draft) {

@@ -5,7 +5,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, Phase, Run};
-use super::{call, ending, landing};
+use super::{call, ending, landing, promoting};
 use crate::effect::Effect;
 use crate::event::{CONTRACT, Ending, Event, FailReason, StopReason, Subject, Verdict};
 use crate::message::Payload;
@@ -50,7 +50,7 @@ pub(super) fn due(run: &Run, effects: &mut Vec<Effect>) {
 
 /// Commits, unless something happened since the record of provenance was made:
 /// then it is made again, so that it tells of everything before the commit.
-pub(super) fn stored(draft: &mut Draft, provenance: Digest, seq: u64) -> Result<(), Refused> {
+pub(super) fn stored(draft: &mut Draft, provenance: Digest, seq: u64, promotes: bool) -> Result<(), Refused> {
     if seq != draft.run.seq {
         return Err(Refused::NotExpected);
     }
@@ -64,6 +64,10 @@ pub(super) fn stored(draft: &mut Draft, provenance: Digest, seq: u64) -> Result<
     let missing = draft.run.recourse.missing.clone();
     let ending = Ending::Committed { output, provenance, missing };
     draft.push(Event::Ended { contract: CONTRACT, ending });
+    // In the same record: nobody sees a commit that does not owe it.
+    if promotes || draft.run.task.memory.is_some() {
+        promoting::begin(draft, None);
+    }
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::state::{Phase, Run};
 use super::{
     acting, attempt, call, claim, committing, critiquing, decomposing, ending, landing, limit, planning,
-    repairing, retrieving, signal, thread, undoing, verifying,
+    promoting, repairing, retrieving, signal, thread, undoing, verifying,
 };
 use crate::budget::Allowance;
 use crate::event::{Ending, Event};
@@ -85,7 +85,14 @@ impl Draft {
 fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
     match (&draft.run.phase, what) {
         (Phase::Ended(Ending::Halted { .. }), What::Signal { .. })
-        | (Phase::Ended(_), What::Signal { signal: Signal::Undo { .. } | Signal::Land, .. }) => {}
+        | (
+            Phase::Ended(_),
+            What::Signal { signal: Signal::Undo { .. } | Signal::Land | Signal::Promote, .. },
+        ) => {}
+        (
+            Phase::Ended(Ending::Committed { .. } | Ending::Failed { .. }),
+            What::Signal { signal: Signal::Resume { .. }, .. },
+        ) => return Err(Refused::AlreadyEnded),
         (Phase::Ended(_), What::Claimed { .. } | What::NotTakenUp { .. }) if draft.run.has_afterwork() => {}
         (Phase::Ended(_), _) if draft.run.has_afterwork() && draft.run.owned => {}
         (Phase::Ended(_), _) => return Err(Refused::AlreadyEnded),
@@ -121,7 +128,10 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
         What::AlertTold(problem) => undoing::alert_told(draft, problem.as_ref()),
         What::ChangesFound(found) => landing::found(draft, found),
         What::Landed { back, outcome } => landing::landed(draft, *back, outcome),
-        What::ResultStored { provenance, seq } => committing::stored(draft, *provenance, *seq),
+        What::ResultStored { provenance, seq, promotes } => {
+            committing::stored(draft, *provenance, *seq, *promotes)
+        }
+        What::Promoted { attempt, problem } => promoting::returned(draft, *attempt, problem.as_deref()),
         What::Signal { by, signal } => signal::received(draft, by, signal),
     }
 }
@@ -132,7 +142,7 @@ fn proceed(draft: &mut Draft) -> bool {
         return false;
     }
     if draft.run.ending().is_some() {
-        return undoing::proceed(draft);
+        return undoing::proceed(draft) || promoting::proceed(draft);
     }
     if call::expire_approvals(draft) || limit::active_time(draft) || ending::stop_when_quiet(draft) {
         return true;

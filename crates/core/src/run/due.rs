@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::state::{ApprovalState, Phase, Run};
-use super::{acting, committing, landing, limit, repairing, retrieving, thread, undoing, verifying};
+use super::{
+    acting, committing, landing, limit, promoting, repairing, retrieving, thread, undoing, verifying,
+};
 use crate::effect::Effect;
 
 impl Run {
@@ -18,6 +20,7 @@ impl Run {
         landing::due(self, &mut effects);
         if self.ending().is_some() {
             undoing::due(self, &mut effects);
+            promoting::due(self, &mut effects);
             return effects;
         }
         if !matches!(self.phase, Phase::RollingBack(_)) {

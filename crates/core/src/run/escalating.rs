@@ -174,7 +174,7 @@ impl Run {
                 self.recourse.parted = true;
                 self.recourse.missing.clone_from(missing);
                 self.sketch = None;
-                self.verify(self.kept_parts());
+                self.verify(self.kept_parts(), None);
             }
             Escalation::Person { asked } => {
                 self.recourse.asked = *asked;
@@ -195,6 +195,7 @@ impl Run {
         self.recourse.missing.clear();
         if let Some(best) = self.best.as_ref().filter(|best| best.round != self.verifications) {
             self.output = Some(best.output.clone());
+            self.likelihood = None;
             self.failures.clone_from(&best.failures);
             self.diagnosis = None;
             self.sketch = None;

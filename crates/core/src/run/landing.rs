@@ -29,7 +29,7 @@ impl Run {
     /// It has ended, and something is done about it all the same.
     #[must_use]
     pub fn has_afterwork(&self) -> bool {
-        self.is_being_undone() || self.is_being_landed()
+        self.is_being_undone() || self.is_being_landed() || self.is_being_promoted()
     }
 
     /// Whether the folder has what the run changed apart.
@@ -95,7 +95,7 @@ pub(super) fn wanted(draft: &mut Draft, by: &str) -> Option<&'static str> {
     if run.task.workspace.mode == WorkspaceMode::InPlace {
         return Some("the run worked in place: its changes are there");
     }
-    if run.has_afterwork() {
+    if run.is_being_undone() || run.is_being_landed() {
         return Some("it is being applied or undone already");
     }
     if run.has_landed() {

@@ -38,6 +38,7 @@ mod landing;
 mod limit;
 mod planned;
 mod planning;
+mod promoting;
 mod prompt;
 mod remedying;
 mod repairing;
@@ -57,9 +58,11 @@ mod tests;
 
 pub use context::CONTEXT_DEFAULT;
 pub use decide::{Refused, decide};
+pub use promoting::PROMOTIONS_MAX;
 pub use prompt::diagnosis_schema;
 pub use state::{
     AlertState, Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, Deed, Deeds,
-    LANDING, Landing, Mending, OpenStep, PersonsUndo, Phase, Recourses, RepairBase, RepairSpend, Reversal,
-    RollingBack, Run, STATE, Summary, Thread, ThreadState, UndoAttempt, Undoing, Verification, Wait, Warned,
+    LANDING, Landing, Mending, OpenStep, PersonsUndo, Phase, Promotion, Recourses, RepairBase, RepairSpend,
+    Reversal, RollingBack, Run, STATE, Summary, Thread, ThreadState, UndoAttempt, Undoing, Verification,
+    Wait, Warned,
 };

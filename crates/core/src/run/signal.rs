@@ -2,7 +2,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, CallState};
-use super::{call, ending, escalating, landing, undoing};
+use super::{call, ending, escalating, landing, promoting, undoing};
 use crate::event::{Event, Settlement, Subject, Verdict};
 use crate::id::ActionId;
 use crate::input::Signal;
@@ -13,6 +13,7 @@ pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(
     let refusal = match signal {
         Signal::Undo { to } => undoing::wanted(draft, by, *to),
         Signal::Land => landing::wanted(draft, by),
+        Signal::Promote => promoting::wanted(draft, by),
         Signal::Resume { .. } if draft.run.deeds.undo.is_some() => Some("what the run did was undone"),
         Signal::Resume { raise } => {
             if halted || draft.run.paused || !raise.is_empty() {

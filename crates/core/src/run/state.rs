@@ -4,6 +4,7 @@ mod conversation;
 mod deeds;
 mod landing;
 mod mending;
+mod promotion;
 mod recourse;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,7 @@ pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, T
 pub use deeds::{AlertState, Deed, Deeds, PersonsUndo, Reversal, UndoAttempt, Undoing};
 pub use landing::{LANDING, Landing};
 pub use mending::Mending;
+pub use promotion::Promotion;
 pub use recourse::{Recourses, RepairBase};
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
@@ -115,6 +117,9 @@ pub struct Run {
     pub threads: BTreeMap<SubtaskId, Thread>,
     /// What would be committed now.
     pub output: Option<Content>,
+    /// How likely its model found the words of it, where it told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likelihood: Option<Ppm>,
     /// Verifications so far.
     pub verifications: u32,
     /// The last failures, for critique and repair.
@@ -143,6 +148,9 @@ pub struct Run {
     /// Where bringing its changes home stands.
     #[serde(default, skip_serializing_if = "Landing::is_untouched")]
     pub landing: Landing,
+    /// Where handing its output on stands, if that was ever wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promotion: Option<Box<Promotion>>,
     /// What the output is like, for comparing rounds.
     pub sketch: Option<Sketch>,
     /// Rounds of verification and diagnosis so far.
@@ -382,6 +390,7 @@ impl Run {
             evidence: Arc::new([]),
             threads: BTreeMap::new(),
             output: None,
+            likelihood: None,
             verifications: 0,
             failures: Vec::new(),
             diagnosis: None,
@@ -395,6 +404,7 @@ impl Run {
             images: AppendList::default(),
             deeds: Deeds::default(),
             landing: Landing::default(),
+            promotion: None,
             sketch: None,
             rounds: Arc::default(),
             mending: Mending::learned(submission),

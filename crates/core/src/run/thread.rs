@@ -185,6 +185,7 @@ pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(),
         text: reply.text.clone(),
         calls: reply.calls.iter().map(|asked| asked.call.clone()).collect(),
         heard: watch::heard(reply),
+        likelihood: reply.likelihood.filter(|told| (Ppm::ZERO..=Ppm::ONE).contains(told)),
     });
     model.iter().for_each(|model| routing::answered(draft, model));
     if let Some(why) = last {
@@ -294,6 +295,7 @@ fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Eff
         step: open.step,
         temperature: temperature(run, &purpose),
         failed: not_again(run),
+        likelihood: last.is_none() && becomes_output(run, &purpose),
         model: model.to_owned(),
         purpose,
         attempt: thread.attempts + 1,
@@ -326,6 +328,15 @@ fn output_schema(run: &Run) -> Option<serde_json::Value> {
 fn is_output(run: &Run, id: &SubtaskId) -> bool {
     let is_only = || run.plan.as_ref().is_some_and(|plan| plan.last() == [id]);
     matches!(run.phase, Phase::Repairing { .. }) || is_only()
+}
+
+/// Whether the answer may become the output: alone, and not as a part that is put back.
+fn becomes_output(run: &Run, purpose: &Purpose) -> bool {
+    let is_part = matches!(run.phase, Phase::Repairing { .. }) && run.mending.window.is_some();
+    match purpose {
+        Purpose::Act(id) => is_output(run, id) && !is_part,
+        Purpose::Critique(_) | Purpose::Plan(_) | Purpose::Judge(_) => false,
+    }
 }
 
 /// Whether it is about somebody else's work. A second answer to the task is not.

@@ -12,7 +12,7 @@ use super::decide::{Draft, Refused};
 use super::state::{
     AlertState, Deed, PersonsUndo, Phase, Reversal, RollingBack, Run, Thread, UndoAttempt, Undoing,
 };
-use super::{backoff, call, landing};
+use super::{backoff, call, landing, promoting};
 use crate::effect::Effect;
 use crate::event::{CONTRACT, Compensator, Ending, Event, FailReason, RestoreOutcome, UndoOutcome};
 use crate::id::{ActionId, Millis};
@@ -99,6 +99,7 @@ pub(super) fn wanted(draft: &mut Draft, by: &str, to: u64) -> Option<&'static st
     if todo.is_empty() {
         return Some("there is nothing to undo");
     }
+    promoting::withdraw(draft);
     draft.push(Event::UndoStarted { by: by.into(), to, remains });
     None
 }

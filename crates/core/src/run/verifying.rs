@@ -10,7 +10,7 @@ use super::state::{Phase, Run, Verification};
 use super::{controlling, escalating, judging};
 use crate::effect::Effect;
 use crate::event::{CONTRACT, Event, Finding};
-use crate::gate::{self, Assurance, Circumstances, Disposition, GateResult, Weights};
+use crate::gate::{self, Assurance, Circumstances, Disposition, Features, GateResult, Weights};
 use crate::message::Payload;
 use crate::quality::{CheckOutcome, CheckResult, Level};
 use crate::task::Review;
@@ -127,7 +127,8 @@ fn assured(run: &Run, verification: &Verification, finding: Finding) -> (Finding
     let standards = &run.task.standards;
     let gates = gate::judge(&verify::scores(checks, results), &standards.thresholds);
     let passed = finding == Finding::Passed;
-    let features = verify::features(checks, results, run.spend.repairs);
+    let likely = run.likelihood;
+    let features = Features { likely, ..verify::features(checks, results, run.spend.repairs) };
     let confidence =
         passed.then(|| Weights::default().confidence(features, run.mending.calibration)).flatten();
     let disposition = match finding {

@@ -51,6 +51,11 @@
 //! output_tokens = 128000               # from 1 to 100000000
 //! privacy = "remote"                   # or "local", which is believed of a loopback address only
 //! stream = true                        # or false, for a server that cannot
+//! likelihood = true                    # ask how likely it finds its words; not by default, and not of "anthropic"
+//!
+//! [memory]                             # who takes what is committed; see docs/memory.md
+//! promote = ["./remember"]             # gets it as JSON on standard input, at least once
+//! timeout_seconds = 60                 # at most 3600
 //!
 //! [output]
 //! schema = { type = "object" }         # becomes the first check, "output schema"; at most 64 KiB, 64 levels
@@ -224,6 +229,7 @@ pub(crate) mod field;
 pub(crate) mod guard;
 mod invocation;
 pub(crate) mod limits;
+mod memory;
 pub(crate) mod models;
 mod network;
 mod parse;
@@ -239,6 +245,7 @@ pub(crate) mod undo;
 mod verification;
 
 pub use limits::parse_raise;
+pub use memory::{Memory, PROMOTE_MS};
 pub use models::{Format, ModelChoice, Tariff, Whereabouts};
 pub use network::{Network, Scheme};
 pub(crate) use parse::{EFFECTS, model_reference, sandbox, tools};
@@ -307,6 +314,9 @@ pub struct Task {
     /// The command that is run when something could not be undone that should have been.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_alert: Option<Vec<String>>,
+    /// Who takes what it commits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
     /// Bounds.
     pub limits: Limits,
     /// When the guard acts on an agent that goes in circles.

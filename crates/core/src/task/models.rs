@@ -16,7 +16,7 @@ use super::suggest;
 use crate::budget::Price;
 
 /// The keys of `[models.NAME]`.
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 11] = [
     "format",
     "base_url",
     "name",
@@ -27,6 +27,7 @@ pub(super) const KEYS: [&str; 10] = [
     "output_tokens",
     "privacy",
     "stream",
+    "likelihood",
 ];
 /// The keys of `price`.
 pub(super) const PRICE_KEYS: [&str; 4] = ["input", "output", "cached", "reasoning"];
@@ -130,6 +131,9 @@ pub struct ModelChoice {
     /// It is asked for whole answers, because its server cannot stream.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
+    /// It is asked how likely it finds its words, where they become an output.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub likelihood: bool,
 }
 
 impl ModelChoice {
@@ -146,6 +150,7 @@ impl ModelChoice {
             output_tokens: None,
             whereabouts: None,
             whole: false,
+            likelihood: false,
         }
     }
 
@@ -233,9 +238,20 @@ fn choice(field: &Field<'_>) -> Option<ModelChoice> {
         output_tokens: tokens(&OUTPUT),
         whereabouts: table.get("privacy").and_then(|field| field.one_of(&places)),
         whole: table.get("stream").and_then(|field| field.yes_or_no()) == Some(false),
+        likelihood: likelihood(&table, format),
         ..ModelChoice::of(format.unwrap_or(Format::Openai), &text("name", NAME_MAX).unwrap_or_default())
     };
     (format.is_some() && name.is_some()).then_some(choice)
+}
+
+/// Whether it shall tell how likely it finds its words, in a format that has a way to.
+fn likelihood(table: &Table<'_>, format: Option<Format>) -> bool {
+    let Some(field) = table.get("likelihood") else { return false };
+    let is_wanted = field.yes_or_no() == Some(true);
+    if is_wanted && format == Some(Format::Anthropic) {
+        field.wrong("no model of that format tells how likely it finds its words", "leave it out");
+    }
+    is_wanted
 }
 
 /// An address; what it means is for the network gate to say.

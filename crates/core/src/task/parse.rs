@@ -14,7 +14,9 @@ use super::section::Section;
 use super::{
     CommandTool, OnFailure, Repair, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode, each,
 };
-use super::{control, guard, invocation, models, network, planning, recourse, routes, undo, verification};
+use super::{
+    control, guard, invocation, memory, models, network, planning, recourse, routes, undo, verification,
+};
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
 use crate::guard::Effect;
@@ -116,6 +118,7 @@ fn read(top: &Table<'_>) -> Task {
         control: section("control", Section::Control).map(|table| control::read(&table)).unwrap_or_default(),
         class: top.get("class").and_then(|field| field.text(CLASS_MAX).map(str::to_owned)),
         models: models::read(top),
+        memory: section("memory", Section::Memory).and_then(|table| memory::read(&table)),
         agent: None,
     };
     models::check_names(top, &task.models);
@@ -124,19 +127,22 @@ fn read(top: &Table<'_>) -> Task {
         task.limits = limits::read(&table, &names);
     }
     recourse::suit(top, &task);
-    let agrees = task.checks.iter().any(|check| check.how.agree() > 0);
-    if let (Some(field), Repair::Mend, true) = (top.get("consistency"), task.repair, agrees) {
+    suit_consistency(top, &task);
+    task
+}
+
+/// What other answers are held against each other for must suit the rest of the task.
+fn suit_consistency(top: &Table<'_>, task: &Task) {
+    let Some(field) = top.get("consistency") else { return };
+    if task.repair == Repair::Mend && task.checks.iter().any(|check| check.how.agree() > 0) {
         field.wrong(
             "answers that know of each other do not confirm each other",
             "write repair = \"afresh\" beside `agree`",
         );
     }
-    if let (Some(field), true) =
-        (top.get("consistency"), task.checks.iter().any(|check| check.how.rivals() > 0))
-    {
-        suit_rivals(&field, &task);
+    if task.checks.iter().any(|check| check.how.rivals() > 0) {
+        suit_rivals(&field, task);
     }
-    task
 }
 
 /// Another answer is held against the checks as it is: they must be about the answer.

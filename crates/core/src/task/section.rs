@@ -2,7 +2,7 @@
 
 use super::each;
 use super::problem::{Problems, shown_key};
-use super::{control, guard, limits, models, network, planning, suggest, undo, verification};
+use super::{control, guard, limits, memory, models, network, planning, suggest, undo, verification};
 use crate::plan::{method_parse, parse as plan};
 
 /// The keys at the top of an agent manifest.
@@ -27,7 +27,7 @@ const MANIFEST: [&str; 17] = [
 ];
 
 /// The keys at the top of a task file.
-const TOP: [&str; 35] = [
+const TOP: [&str; 36] = [
     "goal",
     "agent",
     "model",
@@ -63,6 +63,7 @@ const TOP: [&str; 35] = [
     "claims",
     "edge_cases",
     "consistency",
+    "memory",
 ];
 
 /// A table of the task file.
@@ -94,6 +95,8 @@ pub(crate) enum Section {
     EdgeCases,
     /// `[consistency]`
     Consistency,
+    /// `[memory]`
+    Memory,
     /// `[[tool]]`
     Tool,
     /// `undo` of a tool.
@@ -141,7 +144,7 @@ pub(crate) enum Section {
 impl Section {
     /// Where a key may belong. Methods and models share their words with other tables, so
     /// nobody is sent there.
-    const ALL: [Self; 28] = [
+    const ALL: [Self; 29] = [
         Self::Top,
         Self::Workspace,
         Self::Sandbox,
@@ -155,6 +158,7 @@ impl Section {
         Self::Claims,
         Self::EdgeCases,
         Self::Consistency,
+        Self::Memory,
         Self::Tool,
         Self::Limits,
         Self::Guard,
@@ -187,6 +191,7 @@ impl Section {
             Self::Claims => &["sources", "threshold"],
             Self::EdgeCases => &["command", "cases", "timeout_seconds"],
             Self::Consistency => &["samples", "by", "agree", "rivals"],
+            Self::Memory => &memory::KEYS,
             Self::Tool => &[
                 "name",
                 "command",
@@ -246,6 +251,7 @@ impl Section {
             Self::Claims => "`[claims]`",
             Self::EdgeCases => "`[edge_cases]`",
             Self::Consistency => "`[consistency]`",
+            Self::Memory => "`[memory]`",
             Self::Tool => "`[[tool]]`",
             Self::Undo => "`undo` of a tool",
             Self::UndoProbe => "`probe` of `undo`",
@@ -298,6 +304,7 @@ impl Section {
             | Self::Claims
             | Self::EdgeCases
             | Self::Consistency
+            | Self::Memory
             | Self::Tool
             | Self::Undo
             | Self::UndoProbe
@@ -318,7 +325,8 @@ impl Section {
     /// Stands in a task and never in a manifest.
     fn is_of_task(self) -> bool {
         let of_plans = [Self::Plan, Self::Branch, Self::When, Self::Planning, Self::Method, Self::Step];
-        let of_work = [Self::Top, Self::Each, Self::Workspace, Self::Output, Self::Check, Self::Control];
+        let of_work =
+            [Self::Top, Self::Each, Self::Workspace, Self::Output, Self::Check, Self::Control, Self::Memory];
         let of_checks =
             [Self::Quality, Self::Rubric, Self::Dimension, Self::Claims, Self::EdgeCases, Self::Consistency];
         of_plans.contains(&self) || of_work.contains(&self) || of_checks.contains(&self)

@@ -249,7 +249,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency",
+        knows goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency, memory",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -261,11 +261,11 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(
         &with(json!({ "timeout_seconds": 1 })),
-        "timeout_seconds: `timeout_seconds` belongs in `[[check]]` or in `[edge_cases]` or in `[[tool]]`; move it there",
+        "timeout_seconds: `timeout_seconds` belongs in `[[check]]` or in `[edge_cases]` or in `[memory]` or in `[[tool]]`; move it there",
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency
+        knows goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency, memory
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 
@@ -552,4 +552,27 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_task_says_who_takes_what_it_commits() {
+    let with = |memory: serde_json::Value| json!({ "goal": "x", "model": "a:b", "memory": memory });
+    let plain = plain("x", "a:b").unwrap();
+    assert!(plain.memory.is_none());
+    assert!(serde_json::to_value(&plain).unwrap().get("memory").is_none(), "old fingerprints stay");
+    let task = parse(&with(json!({ "promote": ["./remember", "it"] }))).unwrap();
+    let memory = task.memory.clone().unwrap();
+    assert_eq!((memory.promote.len(), memory.timeout_ms()), (2, PROMOTE_MS));
+    let again: Task = serde_json::from_value(serde_json::to_value(&task).unwrap()).unwrap();
+    assert_eq!(again, task);
+    let patient = parse(&with(json!({ "promote": ["x"], "timeout_seconds": 3600 }))).unwrap();
+    assert_eq!(patient.memory.unwrap().timeout_ms(), 3_600_000);
+    assert_eq!(places(&with(json!({}))), ["memory.promote"]);
+    assert_eq!(places(&with(json!({ "promote": "x" }))), ["memory.promote"]);
+    assert_eq!(places(&with(json!({ "promote": [] }))), ["memory.promote"]);
+    assert_eq!(
+        places(&with(json!({ "promote": ["x"], "timeout_seconds": 3601 }))),
+        ["memory.timeout_seconds"]
+    );
+    assert_eq!(places(&with(json!({ "promote": ["x"], "promot": 1 }))), ["memory.promot"]);
 }

@@ -1,5 +1,8 @@
 //! Judges' answers, read and counted.
 
+mod exact;
+mod properties;
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -240,6 +240,7 @@ impl Provenance {
             | Event::LandingStarted { .. }
             | Event::ChangesFound(_)
             | Event::Landed { .. }
+            | Event::Promoted(_)
             | Event::Paused { .. }
             | Event::Resumed { .. }
             | Event::SignalRefused { .. }

@@ -108,6 +108,15 @@ fn a_share_is_of_what_may_come() {
 }
 
 #[test]
+fn an_answer_is_as_likely_as_its_choices_on_the_average() {
+    assert_eq!(likelihood(&[]), Ppm::ONE);
+    assert_eq!(likelihood(&[1.0, 1.0]), Ppm::ONE);
+    assert_eq!(likelihood(&[0.9, 0.4]), Ppm(600_000));
+    assert_eq!(likelihood(&[0.0]), Ppm(1), "as unlikely as can be told, and no less");
+    assert!(likelihood(&[f64::NAN, 2.0]) <= Ppm::ONE);
+}
+
+#[test]
 fn so_many_trails_are_kept_and_the_oldest_goes() {
     let mut trails = Trails::default();
     let asked = Asked::of(&[1, 2], "", 10);

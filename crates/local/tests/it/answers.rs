@@ -340,6 +340,24 @@ async fn a_model_that_was_started_anew_parts_from_failed_answers_in_the_same_way
 }
 
 #[tokio::test]
+async fn how_likely_an_answer_was_is_told_to_whoever_asks() {
+    let tiny = model(Tiny::default(), settings());
+    let mut request = request("he");
+    request.schema = Some(colours());
+    assert_eq!(tiny.call(request.clone(), &Unwatched).await.unwrap().likelihood, None);
+    request.likelihood = true;
+    let first = tiny.call(request.clone(), &Unwatched).await.unwrap();
+    let likelihood = first.likelihood.unwrap();
+    assert!(likelihood > Ppm::ZERO && likelihood <= Ppm::ONE, "{likelihood}");
+    request.failed = vec![first.text];
+    let second = tiny.call(request.clone(), &Unwatched).await.unwrap();
+    assert!(second.likelihood.is_some(), "of what had not failed");
+    request.output_tokens = 4;
+    let cut = tiny.call(request, &Unwatched).await.unwrap();
+    assert_eq!((cut.stop, cut.likelihood), (Stop::Truncated, None));
+}
+
+#[tokio::test]
 async fn failed_answers_that_are_none_change_nothing() {
     let tiny = model(Tiny::default(), settings());
     let mut request = request("he");

@@ -59,6 +59,7 @@ fn request(words: &str) -> Request {
         output_tokens: 60,
         temperature: None,
         failed: Vec::new(),
+        likelihood: false,
     }
 }
 

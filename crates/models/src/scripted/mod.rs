@@ -124,6 +124,7 @@ impl Scripted {
             micros: self.script.price.map_or(0, |price| price.of(&usage)),
             text: reply.text.clone(),
             calls: reply.calls.clone(),
+            likelihood: reply.likelihood.filter(|_| request.likelihood),
         }
     }
 }

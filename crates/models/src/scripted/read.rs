@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_core::budget::Price;
+use bowline_core::control::Ppm;
 use bowline_core::message::{Stop, Usage};
 use serde_json::{Map, Value};
 
@@ -14,7 +15,7 @@ const SCRIPT_KEYS: &[&str] = &["script", "usage", "price", "free", "context_toke
 const USAGE_KEYS: &[&str] = &["input", "output", "cached", "reasoning"];
 const PRICE_KEYS: &[&str] = &["input", "output", "cached", "reasoning"];
 const REPLY_KEYS: &[&str] =
-    &["expect", "say", "calls", "stop", "fails", "stall_ms", "stall", "stream", "usage"];
+    &["expect", "say", "calls", "stop", "fails", "stall_ms", "stall", "stream", "usage", "likelihood"];
 const CALL_KEYS: &[&str] = &["tool", "args", "raw_args", "id"];
 const EXPECT_KEYS: &[&str] =
     &["last_contains", "contains", "system_contains", "tools", "schema", "answers", "error"];
@@ -94,6 +95,7 @@ fn reply(value: &Value, place: &str, index: usize) -> Read<ScriptedReply> {
         usage: fields.get("usage").map(|found| usage(found, &format!("{place}.usage"))).transpose()?,
         text: text.unwrap_or_default(),
         calls,
+        likelihood: likelihood(&fields)?,
     })
 }
 
@@ -180,6 +182,16 @@ fn stream(fields: &Fields<'_>) -> Read<usize> {
         Some(other) => {
             Err(wrong(&fields.at("stream"), format!("must be 1 to {STREAM_MAX} pieces, not {other}")))
         }
+    }
+}
+
+/// A probability, in millionths.
+#[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
+fn likelihood(fields: &Fields<'_>) -> Read<Option<Ppm>> {
+    let Some(value) = fields.get("likelihood") else { return Ok(None) };
+    match value.as_f64().filter(|likelihood| (0.0..=1.0).contains(likelihood)) {
+        Some(likelihood) => Ok(Some(Ppm((likelihood * 1e6).round() as i64))),
+        None => Err(wrong(&fields.at("likelihood"), format!("must be from 0 to 1, not {}", shown(value)))),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bowline_core::budget::Price;
+use bowline_core::control::Ppm;
 use bowline_core::message::{Stop, Usage};
 use serde_json::Value;
 
@@ -95,6 +96,7 @@ pub(super) struct ScriptedReply {
     pub(super) usage: Option<Usage>,
     pub(super) text: String,
     pub(super) calls: Vec<SaidCall>,
+    pub(super) likelihood: Option<Ppm>,
 }
 
 impl ScriptedReply {

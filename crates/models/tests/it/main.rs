@@ -41,6 +41,7 @@ fn request(messages: Vec<Said>) -> Request {
         schema: None,
         temperature: None,
         failed: Vec::new(),
+        likelihood: false,
         output_tokens: 100,
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use bowline_core::budget::Price;
+use bowline_core::control::Ppm;
 use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::id::SubtaskId;
 use bowline_core::message::Stop;
 use bowline_models::scripted::{Script, Scripted};
-use bowline_models::{Model as _, Watcher};
+use bowline_models::{Model as _, Request, Watcher};
 use serde_json::json;
 
 use crate::{ask, main_script, reply, request, script, user};
@@ -150,4 +151,24 @@ fn a_script_is_free_unless_it_says_otherwise_and_says_what_it_costs() {
     assert!(price(json!({"price": {"input": -1}})).is_err());
     assert!(price(json!({"price": {"input": 1.5}})).is_err());
     assert!(price(json!({"price": {"input": u64::MAX}})).is_err());
+}
+
+#[tokio::test]
+async fn a_likelihood_is_told_to_whoever_asks_for_it() {
+    let model = main_script(json!([{"say": "a", "likelihood": 0.93}]));
+    let asked = Request { likelihood: true, ..request(vec![user("go")]) };
+    assert_eq!(ask(&model, asked).await.unwrap().likelihood, Some(Ppm(930_000)));
+    assert_eq!(ask(&model, request(vec![user("go")])).await.unwrap().likelihood, None);
+    let silent = main_script(json!([{"say": "a"}]));
+    let asked = Request { likelihood: true, ..request(vec![user("go")]) };
+    assert_eq!(ask(&silent, asked).await.unwrap().likelihood, None);
+}
+
+#[test]
+fn a_likelihood_that_is_no_probability_is_no_script() {
+    for odd in [json!(1.01), json!(-0.1), json!("0.9"), json!(true), json!(null)] {
+        let replies = json!({"script": 1, "conversations": {"main": [{"say": "a", "likelihood": odd}]}});
+        let bad = Script::from_value(replies).unwrap_err().to_string();
+        assert!(bad.contains("main[0].likelihood: must be from 0 to 1"), "{bad}");
+    }
 }

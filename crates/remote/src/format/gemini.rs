@@ -33,6 +33,7 @@ fn spelled(c: char) -> String {
 pub(super) fn body(ask: &Ask<'_>) -> Value {
     let mut settings = json!({"maxOutputTokens": ask.output_tokens});
     set(&mut settings, "temperature", temperature(ask));
+    set(&mut settings, "responseLogprobs", ask.likelihood.then_some(json!(true)));
     // Tools and a form of the answer cannot be asked for together.
     if let Some(schema) = ask.request.schema.as_ref().filter(|_| ask.request.tools.is_empty()) {
         set(&mut settings, "responseMimeType", Some(json!("application/json")));
@@ -103,6 +104,16 @@ struct Candidate<'a> {
     content: Option<Content<'a>>,
     #[serde(borrow, default, rename = "finishReason")]
     finish_reason: Raw<'a>,
+    #[serde(borrow, default, rename = "avgLogprobs")]
+    mean: Raw<'a>,
+    #[serde(borrow, default, rename = "logprobsResult")]
+    logprobs: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Logprobs<'a> {
+    #[serde(borrow, default, rename = "chosenCandidates")]
+    chosen: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -165,6 +176,9 @@ pub(super) fn chunk(text: &str, into: &mut Gathered) -> Result<Flow, Problem> {
     if let Some(candidate) = candidates.first() {
         let content = candidate.content.iter().flat_map(|content| &content.parts);
         content.flatten().for_each(|piece| take(piece, into));
+        into.likely_on_average(candidate.mean);
+        let logprobs: Logprobs<'_> = json::part(candidate.logprobs).unwrap_or_default();
+        into.likely(logprobs.chosen);
         if let Some(reason) = json::text(candidate.finish_reason) {
             into.end(stop(&reason));
         }

@@ -31,6 +31,8 @@ pub(crate) struct Ask<'a> {
     /// Tokens that fit into the model, where that is known.
     pub(crate) context_tokens: Option<u64>,
     pub(crate) streaming: bool,
+    /// Whether it shall tell how likely the model finds its words.
+    pub(crate) likelihood: bool,
     /// Whether the server is the format's own provider, and not one that speaks like it.
     pub(crate) is_own: bool,
 }

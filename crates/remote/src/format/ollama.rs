@@ -22,6 +22,7 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
     // A form of the answer leaves no room for calls.
     let form = ask.request.schema.clone().filter(|_| ask.request.tools.is_empty());
     set(&mut body, "format", form);
+    set(&mut body, "logprobs", ask.likelihood.then_some(json!(true)));
     body
 }
 
@@ -57,6 +58,8 @@ struct Response<'a> {
     prompt_eval_count: Raw<'a>,
     #[serde(borrow, default)]
     eval_count: Raw<'a>,
+    #[serde(borrow, default)]
+    logprobs: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -88,6 +91,7 @@ pub(super) fn chunk(text: &str, into: &mut Gathered) -> Result<Flow, Problem> {
     if response.message.is_none() && response.done.is_none() {
         return Err("it holds no answer".to_owned().into());
     }
+    into.likely(response.logprobs);
     if let Some(message) = &response.message {
         into.say(&json::text(message.content).unwrap_or_default());
         for function in message.tool_calls.iter().flatten().filter_map(|call| call.function.as_ref()) {

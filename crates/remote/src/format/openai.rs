@@ -22,6 +22,7 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
     let form = ask.request.schema.as_ref().and_then(schema::named);
     let form = form.map(|named| json!({"type": "json_schema", "json_schema": named}));
     set(&mut body, "response_format", form);
+    set(&mut body, "logprobs", ask.likelihood.then_some(json!(true)));
     if ask.streaming {
         set(&mut body, "stream", Some(json!(true)));
         set(&mut body, "stream_options", Some(json!({"include_usage": true})));
@@ -79,8 +80,16 @@ struct Choice<'a> {
     delta: Raw<'a>,
     #[serde(borrow, default)]
     finish_reason: Raw<'a>,
+    #[serde(borrow, default)]
+    logprobs: Raw<'a>,
     #[serde(default)]
     index: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Logprobs<'a> {
+    #[serde(borrow, default)]
+    content: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -138,6 +147,7 @@ pub(super) fn whole(text: &str, into: &mut Gathered) -> Result<(), Problem> {
     let message: Message<'_> =
         json::part(choice.message).ok_or_else(|| "its answer is no message".to_owned())?;
     into.tally.update(tally(completion.usage));
+    into.likely(logprobs(choice));
     let refusal = json::text(message.refusal);
     into.say(&refusal.clone().or_else(|| content(message.content)).unwrap_or_default());
     for call in message.tool_calls.unwrap_or_default() {
@@ -173,6 +183,7 @@ pub(super) fn event(frame: &Frame, into: &mut Gathered) -> Result<Flow, Problem>
             into.say(refusal);
             into.refused = true;
         }
+        into.likely(logprobs(choice));
         into.say(&content(message.content).unwrap_or_default());
         message.tool_calls.unwrap_or_default().into_iter().for_each(|call| delta(call, into));
         if let Some(reason) = json::text(choice.finish_reason) {
@@ -200,6 +211,10 @@ fn delta(call: ToolCall<'_>, into: &mut Gathered) {
         Some(Slot::Call(at)) if into.continues(at, &id) => into.more(at, &id, &tool, &args),
         Some(Slot::Call(_) | Slot::Text) | None => into.begin(call.index, Part { id, tool, args }),
     }
+}
+
+fn logprobs<'a>(choice: &Choice<'a>) -> Raw<'a> {
+    json::part::<Logprobs<'_>>(choice.logprobs).unwrap_or_default().content
 }
 
 /// A text, or a list of parts with texts.

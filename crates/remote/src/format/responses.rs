@@ -34,6 +34,8 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
         json!({"format": named})
     });
     set(&mut body, "text", form);
+    let include = ask.likelihood.then(|| json!(["message.output_text.logprobs"]));
+    set(&mut body, "include", include);
     set(&mut body, "stream", ask.streaming.then_some(json!(true)));
     body
 }
@@ -96,6 +98,8 @@ struct Content<'a> {
     text: Raw<'a>,
     #[serde(borrow, default)]
     refusal: Raw<'a>,
+    #[serde(borrow, default)]
+    logprobs: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -125,6 +129,8 @@ struct Event<'a> {
     #[serde(borrow, default)]
     delta: Raw<'a>,
     #[serde(borrow, default)]
+    logprobs: Raw<'a>,
+    #[serde(borrow, default)]
     item: Option<Item<'a>>,
     #[serde(borrow, default)]
     response: Option<Response<'a>>,
@@ -145,7 +151,10 @@ pub(super) fn event(frame: &Frame, into: &mut Gathered) -> Result<Flow, Problem>
     }
     let event: Event<'_> = json::read(&frame.data)?;
     match json::text(event.kind).unwrap_or_default().as_str() {
-        "response.output_text.delta" => into.say(&json::text(event.delta).unwrap_or_default()),
+        "response.output_text.delta" => {
+            into.likely(event.logprobs);
+            into.say(&json::text(event.delta).unwrap_or_default());
+        }
         "response.refusal.delta" => {
             into.refused = true;
             into.say(&json::text(event.delta).unwrap_or_default());
@@ -204,7 +213,10 @@ fn take(item: &Item<'_>, into: &mut Gathered) {
     }
     for content in item.content.iter().flatten() {
         match json::text(content.kind).as_deref() {
-            Some("output_text") => into.say(&json::text(content.text).unwrap_or_default()),
+            Some("output_text") => {
+                into.likely(content.logprobs);
+                into.say(&json::text(content.text).unwrap_or_default());
+            }
             Some("refusal") => {
                 into.refused = true;
                 into.say(&json::text(content.refusal).unwrap_or_default());

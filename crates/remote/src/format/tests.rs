@@ -24,6 +24,7 @@ pub(crate) fn request() -> Request {
         output_tokens: 100,
         temperature: None,
         failed: Vec::new(),
+        likelihood: false,
     }
 }
 

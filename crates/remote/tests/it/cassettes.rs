@@ -125,6 +125,7 @@ fn read(name: &str, want: &Value, answer: &Answer) {
         .map(|call| json!({"tool": call.tool, "args": serde_json::from_str::<Value>(&call.args).unwrap()}))
         .collect();
     assert_eq!(Value::Array(calls), want["calls"], "{name}");
+    assert_eq!(answer.likelihood.map(|told| told.0), want["likelihood"].as_i64(), "{name}");
     if let Some(ids) = want.get("ids") {
         let got: Vec<&str> = answer.calls.iter().map(|call| call.id.as_str()).collect();
         assert_eq!(&json!(got), ids, "{name}");

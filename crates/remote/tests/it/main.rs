@@ -10,6 +10,7 @@
 mod cassettes;
 mod certificates;
 mod conformance;
+mod likelihood;
 mod opening;
 mod trouble;
 
@@ -71,6 +72,8 @@ pub(crate) fn request(raw: &Value) -> Request {
         schema: raw.get("schema").cloned(),
         output_tokens: raw["output_tokens"].as_u64().unwrap_or(64),
         temperature: raw["temperature_ppm"].as_i64().map(bowline_core::control::Ppm),
+        failed: Vec::new(),
+        likelihood: raw["likelihood"].as_bool().unwrap_or(false),
     }
 }
 

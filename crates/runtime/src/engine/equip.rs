@@ -135,6 +135,9 @@ impl Inner {
         };
         let workspace = self.workspace(run).await?;
         let mut registry = Registry::as_submitted(&run.task.tools, &self.tools, &run.tools)?;
+        if run.is_being_promoted() && !run.is_being_landed() {
+            self.has_taker(run)?;
+        }
         // Whoever undoes asks no model, and no server that has no part in it.
         let is_undo = run.has_afterwork();
         let models = Arc::new(if is_undo {
@@ -168,6 +171,7 @@ impl Inner {
             models,
             programs,
             base: self.base(&run.id),
+            promote: self.promote.clone(),
             results: self.home.as_ref().map(|home| home.join("results")),
             texts: Texts::new(self.store.clone()),
             clock: self.clock.clone(),

@@ -148,6 +148,7 @@ impl Model for Elsewhere {
             micros: 0,
             text: "done".into(),
             calls: Vec::new(),
+            likelihood: None,
         })
     }
 

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::world::World;
 
 /// A clock that goes with tokio's, which tests pause.
-struct PausedClock(Instant);
+pub(crate) struct PausedClock(pub(crate) Instant);
 
 impl Clock for PausedClock {
     fn now(&self) -> Millis {

@@ -9,7 +9,7 @@ use super::material::{
     LEASE_MS, NOW, batch, last_batch, letter, owned, run_id, submitted, waiting_batch, worker,
 };
 use super::{Broken, Outcome, Store, ensure};
-use crate::{AppendError, StoreError};
+use crate::{AppendError, ListFilter, StoreError};
 
 const LATER: Millis = Millis(NOW.0 + LEASE_MS);
 
@@ -132,6 +132,29 @@ pub(super) async fn ready_runs_are_unfinished_unowned_and_not_waiting(store: Sto
     ensure!(again.is_empty(), "runs were given to the same worker twice");
     let reopened = store.claim(&run_id("ended")?, &worker("v")?, LEASE_MS, NOW).await?;
     ensure!(reopened.fence.epoch == 2, "an ended run cannot be claimed by name");
+    Ok(())
+}
+
+pub(super) async fn an_ended_run_is_ready_as_long_as_something_is_owed(store: Store) -> Outcome {
+    let mut fence = owned(&store, "owing").await?;
+    let mut owing = last_batch();
+    owing.summary.owes = true;
+    store.append(&mut fence, owing).await?;
+    store.release(&fence).await?;
+    let row = store.row(&fence.run).await?;
+    ensure!(row.summary.ending.is_some() && row.summary.owes, "it says {:?}", row.summary);
+    let open = store.list(ListFilter { open_only: true, max: 9, ..ListFilter::default() }).await?;
+    ensure!(open.len() == 1, "{} runs are open", open.len());
+    let removed = store.remove(&fence.run).await;
+    ensure!(matches!(removed, Err(StoreError::NotEnded { .. })), "a run that owes was removed: {removed:?}");
+    let taken = store.claim_ready(&worker("v")?, 9, LEASE_MS, NOW).await?;
+    let [taken] = taken.as_slice() else { return Err(Broken(format!("{} runs taken", taken.len()))) };
+    let mut fence = taken.fence.clone();
+    store.append(&mut fence, last_batch()).await?;
+    store.release(&fence).await?;
+    let again = store.claim_ready(&worker("v")?, 9, LEASE_MS, NOW).await?;
+    ensure!(again.is_empty(), "a run that owes nothing was taken");
+    store.remove(&fence.run).await?;
     Ok(())
 }
 

@@ -41,6 +41,7 @@ pub(super) fn submission(goal: &str, key: Option<&str>) -> Submission {
         standards: Default::default(),
         on_failure: OnFailure::Keep,
         on_alert: None,
+        memory: None,
         limits: Limits::default(),
         guard: Default::default(),
         control: Default::default(),

@@ -96,6 +96,7 @@ const CASES: &[Case] = cases![
     claims::an_expired_lease_lets_another_claim,
     claims::a_renewed_lease_lasts_longer,
     claims::ready_runs_are_unfinished_unowned_and_not_waiting,
+    claims::an_ended_run_is_ready_as_long_as_something_is_owed,
     claims::a_waiting_run_is_ready_when_its_time_has_come,
     claims::ready_runs_come_oldest_first_and_no_more_than_asked_for,
     claims::a_race_for_ready_runs_gives_each_run_once,

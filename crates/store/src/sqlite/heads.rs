@@ -38,6 +38,7 @@ struct Shown {
     unable: Option<String>,
     wake_at: Option<Millis>,
     ending: Option<EndingKind>,
+    owes: bool,
 }
 
 /// What the row does not show yet.
@@ -56,16 +57,17 @@ impl Head {
     pub(super) fn row_is_due(&self, summary: &Summary) -> bool {
         self.since + 1 >= ROW_EVERY
             || self.shown.as_ref().is_none_or(|shown| {
-                (shown.ending, &shown.waiting, shown.wake_at, &shown.phase, &shown.unable)
-                    != (summary.ending, &summary.waiting, summary.wake_at, &summary.phase, &summary.unable)
+                let over = (shown.ending, shown.owes) != (summary.ending, summary.owes);
+                over || (&shown.waiting, shown.wake_at, &shown.phase, &shown.unable)
+                    != (&summary.waiting, summary.wake_at, &summary.phase, &summary.unable)
             })
     }
 
     /// The row shows `summary`.
     pub(super) fn row_written(&mut self, summary: &Summary) {
-        let Summary { phase, waiting, unable, wake_at, ending, .. } = summary;
+        let Summary { phase, waiting, unable, wake_at, ending, owes, .. } = summary;
         let (phase, waiting, unable) = (phase.clone(), waiting.clone(), unable.clone());
-        self.shown = Some(Shown { phase, waiting, unable, wake_at: *wake_at, ending: *ending });
+        self.shown = Some(Shown { phase, waiting, unable, wake_at: *wake_at, ending: *ending, owes: *owes });
         (self.since, self.unwritten) = (0, None);
     }
 

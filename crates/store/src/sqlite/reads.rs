@@ -117,9 +117,9 @@ pub(super) fn list(conn: &Connection, filter: &ListFilter) -> Result<Vec<RunRow>
     let named = if filter.prefix.is_empty() { "?1 = ''" } else { "id >= ?1 AND id < ?1 || char(1114111)" };
     let sql = format!("SELECT {RUN_COLUMNS} FROM runs WHERE {open} AND {named} ORDER BY key DESC LIMIT ?2");
     let found = collect(conn, "list runs", &sql, params![filter.prefix, limit(filter.max)], rows::run_row)?;
-    let exact = found.into_iter().map(|keyed| match keyed.row.summary.ending {
-        Some(_) => Ok(keyed.row),
-        None => up_to_date(conn, keyed).map(|keyed| keyed.row),
+    let exact = found.into_iter().map(|keyed| match keyed.row.summary.is_over() {
+        true => Ok(keyed.row),
+        false => up_to_date(conn, keyed).map(|keyed| keyed.row),
     });
     exact.collect()
 }

@@ -207,7 +207,7 @@ fn write_row(conn: &Connection, key: i64, batch: &Sealed, end: Place) -> Result<
     }
     // Apart, and only when it changes: this is what the index of open runs is made of.
     let sql = "UPDATE runs SET ended = ?2, waiting = ?3 WHERE key = ?1 AND (ended, waiting) <> (?2, ?3)";
-    let (ended, waiting) = (batch.summary.ending.is_some(), rows::waiting(&batch.summary));
+    let (ended, waiting) = (batch.summary.is_over(), rows::waiting(&batch.summary));
     execute(conn, sql, params![key, ended, waiting]).map_err(&said)?;
     Ok(())
 }

@@ -126,7 +126,8 @@ pub fn runs_programs(task: &Task) -> bool {
         choice.undo.as_ref().is_some_and(|undo| matches!(undo.how, How::Command { .. }))
     };
     let tools = task.tools.iter().any(|choice| is_program(choice) || is_undone_so(choice));
-    starts_servers || tools || task.checks.iter().any(is_command) || task.on_alert.is_some()
+    let by_task = task.on_alert.is_some() || task.memory.is_some();
+    starts_servers || tools || task.checks.iter().any(is_command) || by_task
 }
 
 /// The program in its cage, not started yet.

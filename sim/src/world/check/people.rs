@@ -76,6 +76,7 @@ fn was_said(evidence: &Evidence, run: &RunId, about: (Subject, Digest), spoken: 
             | Signal::Cancel
             | Signal::Undo { .. }
             | Signal::Land
+            | Signal::Promote
             | Signal::Settle { .. } => false,
         },
     )

@@ -226,6 +226,7 @@ fn finished(step: u32, tokens: u64) -> Event {
         text: Payload::inline(""),
         calls: Vec::new(),
         heard: None,
+        likelihood: None,
     }
 }
 

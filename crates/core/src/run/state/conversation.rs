@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_list::AppendList;
 use crate::budget::Cost;
+use crate::control::Ppm;
 use crate::event::{Ask, Doubt, Exhausted, Known, LeftOut, MessagePart};
 use crate::guard::Sketch;
 use crate::guard::loops::{Detector, Settings};
@@ -50,6 +51,9 @@ pub struct Thread {
     pub known: Arc<Vec<(Digest, Arc<Known>)>>,
     /// What its last answer was like.
     pub sketch: Option<Sketch>,
+    /// How likely its model found the words of its last answer, where it told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likelihood: Option<Ppm>,
     /// What happens now.
     pub state: ThreadState,
 }
@@ -197,6 +201,7 @@ impl Thread {
             watch: Arc::new(Detector::new(guard.clone())),
             known: Arc::default(),
             sketch: None,
+            likelihood: None,
             state: ThreadState::Ready,
         };
         messages.iter().cloned().for_each(|message| thread.say(message));

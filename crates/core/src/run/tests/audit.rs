@@ -100,6 +100,7 @@ impl Audit {
             | Event::LandingStarted { .. }
             | Event::ChangesFound(_)
             | Event::Landed { .. }
+            | Event::Promoted(_)
             | Event::Paused { .. }
             | Event::Resumed { .. }
             | Event::NotTakenUp { .. }

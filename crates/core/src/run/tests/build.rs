@@ -9,7 +9,9 @@ use crate::id::{SubtaskId, ToolName};
 use crate::plan::{Plan, Subtask};
 use crate::provenance::Digest;
 use crate::quality::{Check, CheckHow};
-use crate::task::{OnFailure, Planner, Planning, Repair, Review, Submission, Task, Workspace, WorkspaceMode};
+use crate::task::{
+    Memory, OnFailure, Planner, Planning, Repair, Review, Submission, Task, Workspace, WorkspaceMode,
+};
 use crate::tool::{Consent, Invocation, Need, Repeat, ToolSpec, Touch};
 use crate::undo::{How, Undo};
 
@@ -65,6 +67,7 @@ pub(super) fn task() -> Setup {
         standards: Default::default(),
         on_failure: OnFailure::Rollback,
         on_alert: None,
+        memory: None,
         limits: Limits::default(),
         guard: crate::guard::loops::Settings::default(),
         control: crate::control::Settings::default(),
@@ -148,6 +151,12 @@ impl Setup {
     /// It works apart, and its changes are applied when it commits.
     pub(super) fn isolated(mut self) -> Self {
         self.0.task.workspace.mode = WorkspaceMode::Isolated;
+        self
+    }
+
+    /// A program takes what it commits.
+    pub(super) fn remembered(mut self) -> Self {
+        self.0.task.memory = Some(Memory { promote: vec!["remember".into()], timeout_ms: None });
         self
     }
 

@@ -175,7 +175,8 @@ fn answer(effect: &Effect, dice: &mut Dice) -> String {
         Effect::Alert { .. } => "told".into(),
         Effect::FindChanges => "changes 2".into(),
         Effect::Land { back, .. } => if *back { "taken-back" } else { "landed" }.into(),
-        Effect::StoreResult { .. } => "stored".into(),
+        Effect::StoreResult { .. } => dice.pick(&["stored", "stored-to-promote"]).into(),
+        Effect::Promote { attempt, .. } => format!("{} {attempt}", dice.pick(&["taken", "not-taken"])),
         Effect::WakeAt { .. } => "tick".into(),
     }
 }
@@ -321,6 +322,7 @@ fn a_model_that_never_gives_up_is_stopped_by_its_limits() {
                 | Effect::FindChanges
                 | Effect::Land { .. }
                 | Effect::StoreResult { .. }
+                | Effect::Promote { .. }
                 | Effect::WakeAt { .. } => answer(effect, &mut dice),
             };
             feed(&mut driver, &line).map_err(|refused| format!("{line}: {refused}"))?;

@@ -55,7 +55,7 @@ fn a_record_of_provenance_that_misses_an_event_commits_nothing() {
         store
         ",
     );
-    let stored = |seq| What::ResultStored { provenance: Digest::ZERO, seq };
+    let stored = |seq| What::ResultStored { provenance: Digest::ZERO, seq, promotes: false };
     let seq = driver.run.seq;
     for earlier in 0..seq {
         assert!(driver.feed(stored(earlier)).is_err(), "after {earlier} of {seq} events");

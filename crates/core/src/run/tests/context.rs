@@ -87,6 +87,7 @@ fn reply(step: u32, round: &Round) -> What {
             text: text(&format!("words {step}"), round.words),
             head: format!("words of step {step}"),
             calls,
+            likelihood: None,
         },
     }
 }

@@ -120,7 +120,10 @@ impl Driver {
 
     fn fold(&mut self, events: &[Event]) {
         if matches!(self.run.ending(), Some(Ending::Committed { .. } | Ending::Failed { .. })) {
-            let begins = matches!(events, [Event::UndoStarted { .. } | Event::LandingStarted { .. }, ..]);
+            let begins = matches!(
+                events,
+                [Event::UndoStarted { .. } | Event::LandingStarted { .. } | Event::Promoted(_), ..]
+            );
             let is_undo = self.run.has_afterwork() || begins;
             assert!(events.is_empty() || is_undo || is_refusal(events), "a final ending is final");
             let ending = self.run.ending().cloned();

@@ -1,10 +1,13 @@
 //! Judging: a model is asked about an output that holds up to everything executed.
 
+use proptest::prelude::*;
+
 use super::build::{Setup, task};
-use super::check;
+use super::{check, script};
 use crate::control::Ppm;
 use crate::effect::Effect;
-use crate::gate::Trigger;
+use crate::event::{Event, Finding, Purpose};
+use crate::gate::{Disposition, Doubts, GateResult, Trigger};
 use crate::message::Payload;
 use crate::quality::CheckHow;
 use crate::run::Run;
@@ -471,4 +474,61 @@ fn where_two_answers_hold_neither_is_committed_and_no_third_is_looked_for() {
     )
     .run;
     assert!(run.mending.undecided);
+}
+
+/// What the judge answers with these scores.
+fn scores(of: [u32; 4]) -> String {
+    let names = ["correct", "complete", "coherent", "safe"];
+    let scores = names.into_iter().zip(of).map(|(name, score)| {
+        format!("{{\"name\": \"{name}\", \"score\": {}, \"why\": \"\"}}", f64::from(score) / 1000.0)
+    });
+    format!("{{\"scores\": [{}]}}", scores.collect::<Vec<_>>().join(", "))
+}
+
+proptest! {
+    #[test]
+    fn no_output_gets_past_a_gate_that_is_shut_whatever_checks_and_judges_say(
+        checks in proptest::collection::vec(0..4_usize, 12),
+        judged in proptest::collection::vec(proptest::array::uniform4(700..=1000_u32), 4),
+        with in (any::<bool>(), any::<bool>(), any::<bool>()),
+    ) {
+        let (mut checks, mut judged) = (checks.into_iter().cycle(), judged.into_iter().cycle());
+        let setup = task().review(Review::WhenUnsure).limits(|limits| limits.repairs = 2);
+        let setup = if with.0 { setup.check("schema") } else { setup };
+        let setup = if with.1 { setup.check("tests") } else { setup };
+        let setup = if with.2 { setup.checked_by("rubric", rubric(1)) } else { setup };
+        let mut driver = check(&setup, "");
+        for _ in 0..40 {
+            let line = match driver.run.due().into_iter().next() {
+                Some(Effect::CallModel { step, purpose: Purpose::Judge(_), .. }) => {
+                    format!("reply {step}: {}", scores(judged.next().unwrap()))
+                }
+                Some(Effect::CallModel { step, .. }) => format!("reply {step}: {{}}"),
+                Some(Effect::RunCheck { round, index, .. }) => {
+                    let word = ["pass", "pass", "fail", "broken"][checks.next().unwrap()];
+                    format!("check {round}.{index} {word}")
+                }
+                Some(Effect::StoreResult { .. }) => "stored".into(),
+                Some(_) | None => break,
+            };
+            let what = script::what(&driver, &line);
+            driver.feed(what).unwrap();
+        }
+        let mut last = None;
+        for event in driver.events() {
+            let Event::Verified { finding, assurance: Some(found), .. } = event else { continue };
+            let is_shut = found.gates.iter().any(|gate: &GateResult| !gate.is_open());
+            let passed = matches!(finding, Finding::Passed | Finding::NothingToCheck);
+            prop_assert!(!(is_shut && passed), "{found:?}");
+            prop_assert!(!is_shut || (found.disposition == Disposition::Reject && found.confidence.is_none()));
+            if found.disposition == Disposition::Commit {
+                prop_assert!(found.confidence.is_some_and(|sure| sure.value >= Doubts::default().auto));
+            }
+            last = Some((passed, found.disposition));
+        }
+        if driver.run.phase.word() == "committed" {
+            prop_assert_eq!(last, Some((true, Disposition::Commit)), "nobody was asked");
+        }
+        driver.check_replay();
+    }
 }

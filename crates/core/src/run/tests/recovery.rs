@@ -8,9 +8,10 @@ use super::script;
 use super::show;
 use super::world::World;
 use crate::effect::Effect;
-use crate::event::Event;
+use crate::event::{Event, PromotionOutcome};
 use crate::id::{ActionId, WorkerId};
 use crate::input::What;
+use crate::provenance::Digest;
 use crate::task::Review;
 use crate::tool::Repeat;
 
@@ -44,6 +45,7 @@ fn check(setup: &Setup, world: &World, ending: &str) {
             let place = format!("killed after record {count}, in flight {in_flight:?}");
             assert_eq!(show::end(driver.run.ending().unwrap()), ending, "{place}");
             assert_eq!(self::deeds(&driver, &world), deeds, "{place}");
+            assert_eq!(promoted(&driver, &world), promoted(&told, &worlds[told.records()]), "{place}");
         }
     }
 }
@@ -56,7 +58,7 @@ fn die(driver: &mut Driver, world: &mut World, in_flight: InFlight) {
         }
     }
     driver.now = driver.now.plus(1000);
-    if driver.run.ending().is_none() {
+    if driver.run.ending().is_none() || driver.run.has_afterwork() {
         let claim = script::what(driver, "claim");
         driver.feed(claim).unwrap();
     }
@@ -92,6 +94,21 @@ fn deeds(driver: &Driver, world: &World) -> (BTreeMap<String, u32>, Vec<String>)
     let mut undone = world.undone.clone();
     undone.dedup();
     (happened, undone.iter().map(|action| files[action].clone()).collect())
+}
+
+/// What came of handing the output on, and under which key; each attempt had that one.
+fn promoted(driver: &Driver, world: &World) -> Option<(Option<PromotionOutcome>, Digest)> {
+    let handed = driver.run.promotion.as_ref()?;
+    assert!(world.handed.iter().all(|key| *key == handed.key), "one key for all attempts");
+    assert!(!world.handed.is_empty(), "nothing is settled that was never handed on");
+    Some((handed.outcome.clone(), handed.key))
+}
+
+#[test]
+fn an_output_is_handed_on_whenever_the_process_dies() {
+    let world = World { replies: &[("main", &["pay(10)", ": done"])], busy: 2, ..World::default() };
+    let setup = task().remembered().review(Review::Never);
+    check(&setup, &world, "committed: done");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! | `evidence a=text b=text`, `no evidence a` | files were read, or one could not be |
 //! | `reply 1 read(a) write(f): words` | a model answered, here with two calls |
 //! | `reply 1 cut …`, `refused`, `filtered` | the same, but it stopped early |
+//! | `reply 1 likely=900000: words` | the same, and told how likely it found its words |
 //! | `fail 1 transient`, `fail 1 rate_limited 5000` | a model did not answer |
 //! | `prepared a1.0`, `unprepared a1.0` | a file was looked at |
 //! | `ok a1.0`, `error a1.0`, `unknown a1.0`, `ok a1.0 #2` | a tool came back |
@@ -18,6 +19,8 @@
 //! | `weighed 1 yes`, `weighed 1 no` | the condition of a choice was looked at |
 //! | `restored a1.0`, `left a1.0`, `unrestored a1.0`, `stored` | an undo came back; the result is stored |
 //! | `undone a1.0`, `as-before`, `impossible`, `undo-failed`, `undo-trouble a1.0 5000` | the undo of a call came back |
+//! | `stored-to-promote` | the result is stored, and the worker has somebody to hand it on to |
+//! | `taken 1`, `not-taken 1`, `promote` | an attempt to hand it on came back; a person wants it tried again |
 //! | `told` | the command for alerts came back |
 //! | `undo`, `undo 12` | a person wants it undone, back to an event |
 //! | `approve a1.0`, `approve output`, `approve a1.0 other` | a person agreed (to other bytes) |
@@ -29,6 +32,7 @@
 
 use super::drive::Driver;
 use crate::budget::{Cost, Limit};
+use crate::control::Ppm;
 use crate::event::{
     Changes, Evidence, LandOutcome, MovedOn, Outcome, Raise, RestoreOutcome, Seen, Settlement, StepTrouble,
     Subject,
@@ -110,7 +114,10 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
         "torn" => What::Landed { back: false, outcome: LandOutcome::Torn("disk".into()) },
         "taken-back" => What::Landed { back: true, outcome: LandOutcome::Landed },
         "not-taken-back" => What::Landed { back: true, outcome: LandOutcome::MovedOn(Vec::new()) },
-        "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq },
+        "stored" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq, promotes: false },
+        "stored-to-promote" => What::ResultStored { provenance: Digest::ZERO, seq: run.seq, promotes: true },
+        "taken" => What::Promoted { attempt: step(), problem: None },
+        "not-taken" => What::Promoted { attempt: step(), problem: Some("nobody is at home".into()) },
         _ => What::Signal { by: PERSON.into(), signal: signal(run, verb, &words) },
     }
 }
@@ -146,12 +153,15 @@ pub(super) fn reply(run: &Run, line: &str) -> Reply {
     let (head, words) = line.split_once(':').unwrap_or((line, ""));
     let words = words.trim();
     let mut stop = None;
-    let mut calls = Vec::new();
+    let (mut calls, mut likelihood) = (Vec::new(), None);
     for word in head.split_whitespace().skip(1) {
         match word {
             "cut" => stop = Some(Stop::Truncated),
             "refused" => stop = Some(Stop::Refused),
             "filtered" => stop = Some(Stop::Filtered),
+            likely if likely.starts_with("likely=") => {
+                likelihood = likely.strip_prefix("likely=").map(|ppm| Ppm(ppm.parse().unwrap()));
+            }
             call => calls.push(asked(run, calls.len(), call)),
         }
     }
@@ -162,6 +172,7 @@ pub(super) fn reply(run: &Run, line: &str) -> Reply {
         text: Payload::inline(words),
         head: words.into(),
         calls,
+        likelihood,
     }
 }
 
@@ -277,6 +288,7 @@ fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
         "resume" => Signal::Resume { raise: words.iter().map(|word| raise(word)).collect() },
         "cancel" => Signal::Cancel,
         "apply" => Signal::Land,
+        "promote" => Signal::Promote,
         "undo" => Signal::Undo { to: words.first().map_or(0, |seq| seq.parse().unwrap()) },
         "settle" => {
             let action = ActionId::parse(words[0]).unwrap();

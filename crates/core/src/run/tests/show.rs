@@ -123,7 +123,8 @@ pub(super) fn event(event: &Event) -> String {
         | Event::UndoFinished { .. }
         | Event::LandingStarted { .. }
         | Event::ChangesFound(_)
-        | Event::Landed { .. } => crate::view::line(event),
+        | Event::Landed { .. }
+        | Event::Promoted(_) => crate::view::line(event),
         Event::Restored { action, outcome } => restored(*action, outcome),
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, raised } => resumed(by, raised),
@@ -383,6 +384,7 @@ pub(super) fn due(run: &Run) -> String {
         Effect::FindChanges => Some("changes".into()),
         Effect::Land { back, .. } => Some(if back { "take back" } else { "land" }.into()),
         Effect::StoreResult { .. } => Some("store".into()),
+        Effect::Promote { attempt, .. } => Some(format!("promote #{attempt}")),
         Effect::WakeAt { .. } => None,
     });
     list(shown)
@@ -404,7 +406,8 @@ pub(super) fn wakes(run: &Run) -> String {
         | Effect::Alert { .. }
         | Effect::FindChanges
         | Effect::Land { .. }
-        | Effect::StoreResult { .. } => None,
+        | Effect::StoreResult { .. }
+        | Effect::Promote { .. } => None,
     });
     list(moments)
 }

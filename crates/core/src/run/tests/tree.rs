@@ -228,6 +228,7 @@ fn answer(driver: &Driver, effect: &Effect, dice: &mut Dice) -> What {
         | Effect::Alert { .. }
         | Effect::FindChanges
         | Effect::Land { .. }
+        | Effect::Promote { .. }
         | Effect::WakeAt { .. } => What::Tick,
     }
 }

@@ -35,6 +35,10 @@ pub(super) struct World {
     pub(super) undone: Vec<ActionId>,
     /// Keys seen by tools that remove duplicates.
     pub(super) keys: BTreeSet<Digest>,
+    /// How often an output is not taken before it is.
+    pub(super) busy: u32,
+    /// Keys under which an output was handed on, each time.
+    pub(super) handed: Vec<Digest>,
 }
 
 impl World {
@@ -88,6 +92,7 @@ impl World {
             Effect::FindChanges => "changes 2".into(),
             Effect::Land { back, .. } => if *back { "taken-back" } else { "landed" }.into(),
             Effect::StoreResult { .. } => "stored".into(),
+            Effect::Promote { attempt, key, .. } => self.handed_on(*attempt, *key),
             Effect::WakeAt { .. } => "tick".into(),
         };
         script::what(driver, &line)
@@ -112,6 +117,12 @@ impl World {
         }
     }
 
+    fn handed_on(&mut self, attempt: u32, key: Digest) -> String {
+        let is_busy = u32::try_from(self.handed.len()).unwrap_or(u32::MAX) < self.busy;
+        self.handed.push(key);
+        format!("{} {attempt}", if is_busy { "not-taken" } else { "taken" })
+    }
+
     fn truth(&self, action: ActionId) -> &'static str {
         if self.done.contains_key(&action) { "happened" } else { "did-not" }
     }
@@ -130,7 +141,13 @@ impl World {
     /// The next thing that happens to the run, or nothing more will.
     pub(super) fn next(&mut self, driver: &mut Driver) -> Option<What> {
         match driver.run.ending() {
-            Some(Ending::Committed { .. } | Ending::Failed { .. }) => return None,
+            Some(Ending::Committed { .. } | Ending::Failed { .. }) if !driver.run.has_afterwork() => {
+                return None;
+            }
+            Some(Ending::Committed { .. } | Ending::Failed { .. }) if !driver.run.owned => {
+                return Some(script::what(driver, "claim"));
+            }
+            Some(Ending::Committed { .. } | Ending::Failed { .. }) => {}
             Some(Ending::Halted { .. }) => {
                 return Some(script::what(driver, "resume steps=60 tool_calls=60"));
             }

@@ -21,6 +21,7 @@ fn a_table_is_read_whole_and_comes_back_from_a_journal() {
             "format": "openai-responses", "name": "gpt-5", "base_url": "https://llm.example/v1/",
             "key_env": "BIG_KEY", "price": { "input": 1.25, "output": 10, "cached": 0.125 },
             "context_tokens": 400_000, "output_tokens": 128_000, "privacy": "remote", "stream": false,
+            "likelihood": true,
         } }),
     );
     let read = parse(&raw).unwrap();
@@ -35,6 +36,7 @@ fn a_table_is_read_whole_and_comes_back_from_a_journal() {
         output_tokens: Some(128_000),
         whereabouts: Some(Whereabouts::Remote),
         whole: true,
+        likelihood: true,
     };
     assert_eq!(read.models["big"], want);
     let again: crate::task::Task = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
@@ -91,4 +93,20 @@ fn what_is_wrong_with_a_table_is_named_with_its_remedy() {
     let both = json!({ "format": "openai", "name": "m", "free": true, "price": { "input": 1, "output": 1 } });
     assert!(problems(&task("big", json!({ "big": both }))).contains("a price or is free"));
     assert!(problems(&task("big", json!({ "big": {} }))).contains("`format` is missing"));
+}
+
+#[test]
+fn a_format_that_cannot_tell_a_likelihood_is_not_asked_for_one() {
+    let asked = |format: &str, likelihood: Value| {
+        let table = json!({ "format": format, "name": "m", "free": true, "likelihood": likelihood });
+        parse(&task("it", json!({ "it": table }))).map(|task| task.models["it"].likelihood)
+    };
+    assert!(
+        !parse(&task("it", json!({ "it": { "format": "openai", "name": "m" } }))).unwrap().models["it"]
+            .likelihood
+    );
+    assert_eq!(asked("gemini", json!(true)).ok(), Some(true));
+    assert_eq!(asked("anthropic", json!(false)).ok(), Some(false));
+    assert!(asked("anthropic", json!(true)).unwrap_err().to_string().contains("leave it out"));
+    assert!(asked("openai", json!("yes")).is_err());
 }
