@@ -88,7 +88,7 @@ fn reopen(alive: &Alive, id: &RunId, why: &HaltReason) -> Option<Signal> {
         | HaltReason::ModelUnavailable { .. }
         | HaltReason::RepairStuck { .. } => Vec::new(),
     };
-    Some(Signal::Resume { raise })
+    Some(Signal::Resume { raise, without: Vec::new() })
 }
 
 fn answer(alive: &Alive, run: &Run, wait: &Wait) -> Option<Signal> {
@@ -97,7 +97,7 @@ fn answer(alive: &Alive, run: &Run, wait: &Wait) -> Option<Signal> {
         return None;
     }
     match wait {
-        Wait::Paused => Some(Signal::Resume { raise: Vec::new() }),
+        Wait::Paused => Some(Signal::Resume { raise: Vec::new(), without: Vec::new() }),
         Wait::Approval { subject, binds, .. } => {
             let (subject, binds) = (*subject, *binds);
             if alive.life.faulty && state.faults.happens(150) {
@@ -155,7 +155,7 @@ fn meddle(alive: &Alive, id: &RunId) -> Option<Signal> {
     }
     Some(match state.faults.below(4) {
         0 => Signal::Cancel,
-        1 => Signal::Resume { raise: Vec::new() },
+        1 => Signal::Resume { raise: Vec::new(), without: Vec::new() },
         2 => Signal::Approve { subject: Subject::Output, binds: Digest::ZERO },
         _ => Signal::Pause,
     })

@@ -26,6 +26,7 @@ mod plan;
 mod refused;
 mod remote;
 mod routes;
+mod scope;
 mod terminal;
 #[cfg(feature = "local-model")]
 #[path = "../../../local/tests/it/tiny.rs"]

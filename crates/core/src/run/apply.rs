@@ -105,7 +105,7 @@ impl Run {
             Event::ChangesFound(changes) => self.landing.changes = Some(changes.clone()),
             Event::Landed { outcome } => self.landed(outcome),
             Event::Paused { .. } => self.paused = true,
-            Event::Resumed { raised, .. } => self.resumed(raised),
+            Event::Resumed { raised, without, .. } => self.resumed(raised, without),
             Event::Ended { ending, .. } => self.ended(ending),
         }
     }
@@ -469,9 +469,10 @@ impl Run {
         });
     }
 
-    fn resumed(&mut self, raised: &[crate::event::Raise]) {
+    fn resumed(&mut self, raised: &[crate::event::Raise], without: &[SubtaskId]) {
         self.paused = false;
         self.limits.raise(raised);
+        self.scope_reduced(without);
         if let Some(phase) = self.halted_in.take() {
             self.phase = *phase;
             self.owned = false;

@@ -39,6 +39,7 @@ mod limit;
 mod planned;
 mod planning;
 mod prompt;
+mod reducing;
 mod remedying;
 mod repairing;
 mod report;
@@ -58,6 +59,7 @@ mod tests;
 pub use context::CONTEXT_DEFAULT;
 pub use decide::{Refused, decide};
 pub use prompt::diagnosis_schema;
+pub use reducing::BadScope;
 pub use state::{
     AlertState, Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, Deed, Deeds,
     LANDING, Landing, Mending, OpenStep, PersonsUndo, Phase, Recourses, RepairBase, RepairSpend, Reversal,

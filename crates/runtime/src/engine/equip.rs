@@ -257,6 +257,7 @@ fn masked(error: EngineError, secrets: &Secrets) -> EngineError {
         | EngineError::Tools(_)
         | EngineError::ChangedSince { .. }
         | EngineError::Copy(_)
+        | EngineError::Scope(_)
         | EngineError::NoBeginning { .. }
         | EngineError::OutOfStep { .. }
         | EngineError::BrokeDown { .. }

@@ -32,6 +32,7 @@ mod limits;
 mod people;
 mod planning;
 mod recovery;
+mod reducing;
 mod remedying;
 mod repairing;
 mod routing;
