@@ -397,7 +397,12 @@ impl Run {
             Outcome::TimedOut | Outcome::Unavailable => self.tool_failed(action),
             Outcome::Cancelled => {}
         }
-        let notices = [prompt::given_up(outcome, call::attempt_of(self, action)), prompt::suspicious(signs)];
+        let spec = call::find(self, action).map(|(_, spec)| spec);
+        let notices = [
+            prompt::given_up(outcome, call::attempt_of(self, action)),
+            spec.and_then(|spec| prompt::instead(self, spec, outcome)),
+            prompt::suspicious(signs),
+        ];
         let notice = notices.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let notice = (!notice.is_empty()).then(|| notice.into());
         self.answer(action, Answer::outside(output.clone(), outcome != Outcome::Ok, notice));

@@ -220,6 +220,7 @@ impl Inner {
         if let Some((name, by)) = compensate::missing_tools(&registry).into_iter().next() {
             return Err(BadTools::NoUndoTool { name, by }.into());
         }
+        registry.check_substitutes(&task.tools)?;
         Ok(registry.specs())
     }
 }

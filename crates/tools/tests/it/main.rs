@@ -123,6 +123,7 @@ fn choice(name: &str) -> ToolChoice {
         effect: None,
         invocation: Default::default(),
         undo: None,
+        substitute: None,
     }
 }
 
