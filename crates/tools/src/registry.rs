@@ -231,8 +231,8 @@ impl Registry {
 
     /// Whether every tool that these choices point to for want of another is there.
     pub fn check_substitutes(&self, choices: &[ToolChoice]) -> Result<(), BadTools> {
-        let named = choices.iter().filter_map(|choice| Some((choice, choice.substitute.as_ref()?)));
-        let missing = named.filter(|(_, other)| self.get(other.as_str()).is_none()).next();
+        let mut named = choices.iter().filter_map(|choice| Some((choice, choice.substitute.as_ref()?)));
+        let missing = named.find(|(_, other)| self.get(other.as_str()).is_none());
         match missing {
             Some((choice, other)) => {
                 Err(BadTools::NoSubstitute { name: choice.name.clone(), by: other.to_string() })

@@ -13,6 +13,7 @@ mod context;
 mod crash;
 mod each;
 mod full_disk;
+mod git;
 mod golden;
 mod guard;
 mod isolation;
