@@ -22,6 +22,8 @@ use super::state::{Alive, SentLetter};
 /// How often a run is reopened, and how often it is meddled with.
 const REOPEN_MAX: u32 = 3;
 const MEDDLE_MAX: u32 = 3;
+/// How often somebody thinks about undoing a run.
+const REGRET_MAX: u32 = 3;
 
 /// Lives beside the workers.
 pub(super) async fn live(alive: Arc<Alive>, engine: Engine) {
@@ -59,6 +61,23 @@ async fn wish(alive: &Alive, id: &RunId) -> Option<Signal> {
             waits.iter().find_map(|wait| answer(alive, &run, wait)).or_else(|| meddle(alive, id))
         }
     }
+}
+
+/// From which event on somebody wants a run undone that is over; `None`: it stays. An undo
+/// that was begun is wanted to its end.
+pub(super) fn regrets(alive: &Alive, run: &Run) -> Option<u64> {
+    if run.is_being_undone() {
+        return Some(0);
+    }
+    let mut state = alive.world.lock();
+    let times = state.people.regretted.entry(run.id.clone()).or_default();
+    *times += 1;
+    if *times > REGRET_MAX || run.deeds.since(0).0.is_empty() {
+        return None;
+    }
+    let per_mille = alive.world.plan.regrets;
+    let to = if state.faults.happens(250) { state.faults.below(run.seq.max(1)) } else { 0 };
+    (state.faults.happens(per_mille) && !run.deeds.since(to).0.is_empty()).then_some(to)
 }
 
 fn reopen(alive: &Alive, id: &RunId, why: &HaltReason) -> Option<Signal> {
