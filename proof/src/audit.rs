@@ -225,7 +225,7 @@ fn is_over(run: &Run) -> bool {
         worker,
         programs: None,
     }));
-    inputs.extend((!is_halted).then(|| signal(Signal::Resume { raise: Vec::new() })));
+    inputs.extend((!is_halted).then(|| signal(Signal::Resume { raise: Vec::new(), without: Vec::new() })));
     let is_deaf = |what| decide(run, &Input::at(run.now, what)).is_err();
     run.due().is_empty() && inputs.into_iter().all(is_deaf)
 }

@@ -318,11 +318,11 @@ impl Turn<'_> {
                 self.next.used.meddles += 1;
                 Signal::Cancel
             }
-            Move::Resume => Signal::Resume { raise: Vec::new() },
+            Move::Resume => Signal::Resume { raise: Vec::new(), without: Vec::new() },
             Move::Reopen => {
                 self.next.used.reopenings += 1;
                 let to = u64::from(self.next.run.limits.steps) + 1;
-                Signal::Resume { raise: vec![Raise { limit: Limit::Steps, to }] }
+                Signal::Resume { raise: vec![Raise { limit: Limit::Steps, to }], without: Vec::new() }
             }
             Move::Undo => {
                 self.next.used.undos += 1;

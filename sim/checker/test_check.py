@@ -580,6 +580,21 @@ class Rollbacks(Case):
         self.release("a1.0", 1)
         self.assertIn("O8: ok, 2 undone calls", self.passes(run))
 
+    def test_o8_lets_an_undo_that_lost_its_reply_be_told_later_by_a_person(self):
+        tools = [{"name": "book", "command": {"argv": ["bowline-sim", "tool", "reserve", "--dir", "d"]}}]
+        run = Run(tools=tools).claim(1).step(1, ("book", {}), ("book", {}))
+        for action in ("a1.0", "a1.1"):
+            run.start(action, "book", {}, undo={"key": undo_key_of("r1", action), "undo": {"how": "own"}}).finish(action)
+            self.enter("reserve", action, {})
+        run.append({"rollback_started": {"why": "approval_expired"}})
+        self.compensated(run, "a1.1", undo_key_of("r1", "a1.1"), {"failed": "the line went dead"})
+        self.compensated(run, "a1.0", undo_key_of("r1", "a1.0"))
+        run.append({"alert_raised": {"actions": ["a1.1"]}}).end("failed").append({"undo_started": {"by": "ann"}}).claim(2)
+        self.compensated(run, "a1.1", undo_key_of("r1", "a1.1")).append({"undo_finished": {"undone": 1}})
+        self.release("a1.1", 2)
+        self.release("a1.0", 1)
+        self.passes(run)
+
     def test_o8_catches_what_is_given_back_twice_not_at_all_or_in_another_order(self):
         run = self.reserved("a1.0", "a1.1").end("failed")
         self.release("a1.1", 2)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bowline_core::event::Raise;
-use bowline_core::id::ActionId;
+use bowline_core::id::{ActionId, SubtaskId};
 use bowline_core::provenance::Digest;
 use bowline_core::task::parse_raise;
 use clap::{ArgGroup, Args as Words, Parser, Subcommand, ValueEnum};
@@ -210,6 +210,10 @@ pub(crate) struct ResumeArgs {
     /// repair_percent, repair_seconds, context_tokens, tree_steps, depth, agents_alive, agents, tools.NAME
     #[arg(long, value_name = "LIMIT=AMOUNT", value_parser = parse_raise, requires = "run")]
     pub(crate) raise: Vec<Raise>,
+    /// Leave sub-tasks of a halted run's plan out, with whatever waits for them; the output is one in
+    /// part, which a person agrees to
+    #[arg(long, value_name = "SUBTASK", value_delimiter = ',', value_parser = SubtaskId::parse, requires = "run")]
+    pub(crate) without: Vec<SubtaskId>,
     #[command(flatten)]
     pub(crate) show: ShowFlags,
 }

@@ -575,6 +575,9 @@ pub enum Event {
         /// New, higher limits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         raised: Vec<Raise>,
+        /// Nodes of the plan that it goes on without, and that nothing waits for any more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        without: Vec<SubtaskId>,
     },
     /// Somebody asked for what cannot be done now; nothing changed.
     SignalRefused {

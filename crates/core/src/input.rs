@@ -9,7 +9,7 @@ use crate::event::{
     Subject,
 };
 use crate::guard::OutputTrace;
-use crate::id::{ActionId, Millis, WorkerId};
+use crate::id::{ActionId, Millis, SubtaskId, WorkerId};
 use crate::message::{Call, Payload, Stop, Usage};
 use crate::policy::Concern;
 use crate::provenance::Digest;
@@ -335,6 +335,10 @@ pub enum Signal {
         /// Limits to set higher first.
         #[serde(default)]
         raise: Vec<Raise>,
+        /// Sub-tasks and choices of a halted run's plan to leave out, with whatever
+        /// waits for them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        without: Vec<SubtaskId>,
     },
     /// End it, resumable.
     Cancel,

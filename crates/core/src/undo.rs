@@ -24,8 +24,8 @@ pub const ATTEMPTS: u32 = 3;
 pub struct Undo {
     /// By what.
     pub how: How,
-    /// What it gets; `None`: `{"args": …, "result": …}` for a program or the tool itself,
-    /// nothing for another tool.
+    /// What it gets; `None`: `{"args": …, "result": …}` for a program, for the tool itself
+    /// with the `key` of the call beside them, nothing for another tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Value>,
     /// After this long an attempt is ended.
@@ -137,8 +137,12 @@ impl Undo {
     pub fn args_for(&self, made: &Made<'_>) -> Result<Value, Unfilled> {
         match (&self.args, &self.how) {
             (Some(template), _) => fill(template, made),
-            (None, How::Command { .. } | How::Own) => {
+            (None, How::Command { .. }) => {
                 Ok(json!({ "args": made.args, "result": made.result.map(result_value) }))
+            }
+            (None, How::Own) => {
+                let result = made.result.map(result_value);
+                Ok(json!({ "args": made.args, "result": result, "key": made.key.to_string() }))
             }
             (None, How::Tool { .. }) => Ok(json!({})),
         }

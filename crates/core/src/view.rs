@@ -133,11 +133,18 @@ pub fn line(event: &Event) -> String {
         Event::LandingStarted { .. } | Event::ChangesFound(_) | Event::Landed { .. } => landed::line(event),
         Event::Promoted(how) => promoted::line(how),
         Event::Paused { by } => format!("paused by {by}"),
-        Event::Resumed { by, .. } => format!("resumed by {by}"),
+        Event::Resumed { by, without, .. } => resumed_line(by, without),
         Event::NotTakenUp { worker, why } => format!("{worker} cannot go on with it: {}", first_line(why)),
         Event::SignalRefused { by, why } => format!("{by} was refused: {why}"),
         Event::Ended { ending, .. } => ending_line(ending),
     }
+}
+
+fn resumed_line(by: &str, without: &[SubtaskId]) -> String {
+    let without: Vec<&str> = without.iter().map(SubtaskId::as_str).collect();
+    let without =
+        if without.is_empty() { String::new() } else { format!(", without {}", without.join(", ")) };
+    format!("resumed by {by}{without}")
 }
 
 fn said(verdict: &Verdict) -> String {

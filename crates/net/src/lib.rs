@@ -22,6 +22,7 @@ mod gate;
 mod policy;
 mod proxy;
 mod resolve;
+pub mod retry;
 
 pub use dial::{Dial, Dialed, Stream, SystemDial};
 pub use fetch::{

@@ -30,7 +30,6 @@ mod names;
 mod open;
 mod place;
 mod prices;
-mod retry;
 mod trouble;
 
 pub use error::{BadPlace, RemoteError};

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bowline_core::budget::Price;
 use bowline_core::task::{Format, ModelChoice, Tariff};
 use bowline_models::{Answer, Model, ModelError, Request, Watcher};
-use bowline_net::{Fetch, FetchError, FetchLimits, Gate, GateError, Response, Stage};
+use bowline_net::{Fetch, FetchError, FetchLimits, Gate, GateError, Response, Stage, retry};
 use tokio::time::timeout;
 
 use crate::error::{BadPlace, RemoteError};
@@ -21,8 +21,8 @@ use crate::key::Key;
 use crate::names::Names;
 use crate::open::Network;
 use crate::place::Place;
+use crate::prices;
 use crate::trouble::{self, Who};
-use crate::{prices, retry};
 
 /// Most bytes of an answer that comes whole, which is held.
 const WHOLE_MAX: usize = 16 << 20;

@@ -4,11 +4,11 @@
 //! What is quoted is short, on one line and without the key.
 
 use bowline_core::untrusted::escape_line;
+use bowline_net::retry;
 use serde_json::Value;
 
 use crate::error::RemoteError;
 use crate::key::Key;
-use crate::retry;
 
 /// How much of a server's words is quoted, in characters.
 const QUOTED_MAX: usize = 300;

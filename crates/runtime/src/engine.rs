@@ -319,7 +319,7 @@ impl Engine {
         }
         let halted = matches!(run.ending(), Some(Ending::Halted { .. }));
         if halted || run.paused || !raise.is_empty() {
-            self.signal(id, by, Signal::Resume { raise }).await?;
+            self.signal(id, by, Signal::Resume { raise, without: Vec::new() }).await?;
         }
         self.run(id).await
     }

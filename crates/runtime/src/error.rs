@@ -1,6 +1,7 @@
 //! What can go wrong with an engine, and what to do then.
 
 use bowline_core::id::RunId;
+use bowline_core::run::BadScope;
 use bowline_models::OpenModelError;
 use bowline_store::{AppendError, StoreError};
 use bowline_tools::{BadTools, BadWorkspace, CopyError};
@@ -73,6 +74,9 @@ pub enum EngineError {
         /// The files, at most so many as are worth naming.
         files: Vec<String>,
     },
+    /// The run does not go on without what was named.
+    #[error(transparent)]
+    Scope(#[from] BadScope),
     /// The workspace is not there.
     #[error(transparent)]
     Workspace(#[from] BadWorkspace),
@@ -98,6 +102,7 @@ impl EngineError {
             Self::ChangedSince { .. } => {
                 "put them back as the run left them, or leave them as they are and undo the rest".into()
             }
+            Self::Scope(bad) => bad.remedy(),
             Self::Workspace(error) => error.remedy().to_string(),
         }
     }

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use bowline_core::guard::Effect;
 use bowline_core::id::ToolName;
 use bowline_core::tool::{Consent, Need, Repeat, ToolSpec, Touch};
+use bowline_core::undo::Undo;
 use serde_json::Value;
 
 use crate::Tool;
 use crate::ask::{ASK_MS, AskModel};
 use crate::files::{delete, edit, glob, list, patch, read, relocate, search, write};
+use crate::git;
 use crate::note::Note;
 use crate::pause::{PAUSE_MS, Wait, WaitFor};
 use crate::program::RunCommand;
@@ -34,6 +36,8 @@ pub(crate) enum BuiltIn {
     ListFiles,
     GlobFiles,
     SearchFiles,
+    GitBranch,
+    GitCommit,
     RunCommand,
     Fetch,
     HttpRequest,
@@ -47,7 +51,7 @@ pub(crate) enum BuiltIn {
 type About = (&'static str, Value, Touch);
 
 impl BuiltIn {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 18] = [
         Self::ReadFile,
         Self::WriteFile,
         Self::EditFile,
@@ -57,6 +61,8 @@ impl BuiltIn {
         Self::ListFiles,
         Self::GlobFiles,
         Self::SearchFiles,
+        Self::GitBranch,
+        Self::GitCommit,
         Self::RunCommand,
         Self::Fetch,
         Self::HttpRequest,
@@ -77,6 +83,8 @@ impl BuiltIn {
             Self::ListFiles => "list_files",
             Self::GlobFiles => "glob_files",
             Self::SearchFiles => "search_files",
+            Self::GitBranch => "git_branch",
+            Self::GitCommit => "git_commit",
             Self::RunCommand => "run_command",
             Self::Fetch => "fetch",
             Self::HttpRequest => "http_request",
@@ -98,8 +106,11 @@ impl BuiltIn {
     /// Its own rules, before a task changes them.
     pub(crate) fn spec(self, name: ToolName) -> ToolSpec {
         let (description, schema, touch) = self.about();
+        let undo = self.undo();
         let (repeat, consent) = match touch {
             Touch::Read | Touch::Write => (Repeat::Freely, Consent::NotNeeded),
+            // It finds by its key what an earlier attempt made, and takes it back.
+            Touch::Exec if undo.is_some() => (Repeat::WithSameKey, Consent::NotNeeded),
             Touch::Exec => (Repeat::Never, Consent::Ask),
         };
         ToolSpec {
@@ -109,22 +120,31 @@ impl BuiltIn {
             touch,
             repeat,
             consent,
-            probes: false,
+            probes: undo.is_some(),
             timeout_ms: self.timeout_ms(),
             effect: self.effect(),
             needs: self.need(),
             invocation: Default::default(),
-            undo: None,
+            undo,
         }
+    }
+
+    /// How a call of it is undone, where it leaves no image of a file.
+    fn undo(self) -> Option<Box<Undo>> {
+        matches!(self, Self::GitBranch | Self::GitCommit).then(|| Box::new(git::undo()))
     }
 
     /// What an agent must be granted to use it.
     fn need(self) -> Option<Need> {
         match self {
             Self::ReadFile | Self::ListFiles | Self::GlobFiles | Self::SearchFiles => Some(Need::FileRead),
-            Self::WriteFile | Self::EditFile | Self::PatchFile | Self::DeleteFile | Self::MoveFile => {
-                Some(Need::FileWrite)
-            }
+            Self::WriteFile
+            | Self::EditFile
+            | Self::PatchFile
+            | Self::DeleteFile
+            | Self::MoveFile
+            | Self::GitBranch
+            | Self::GitCommit => Some(Need::FileWrite),
             Self::RunCommand => Some(Need::Shell),
             Self::Fetch | Self::HttpRequest => Some(Need::Network),
             Self::WaitFor => Some(Need::Watch),
@@ -144,6 +164,8 @@ impl BuiltIn {
             Self::ListFiles => (list::DESCRIPTION, list::schema(), Touch::Read),
             Self::GlobFiles => (glob::DESCRIPTION, glob::schema(), Touch::Read),
             Self::SearchFiles => (search::DESCRIPTION, search::schema(), Touch::Read),
+            Self::GitBranch => (git::branch::DESCRIPTION, git::branch::schema(), Touch::Exec),
+            Self::GitCommit => (git::commit::DESCRIPTION, git::commit::schema(), Touch::Exec),
             Self::RunCommand => (RunCommand::DESCRIPTION, RunCommand::schema(), Touch::Exec),
             Self::Fetch => (web::FETCH, web::fetch_schema(), Touch::Read),
             Self::HttpRequest => (web::REQUEST, web::request_schema(), Touch::Exec),
@@ -166,6 +188,7 @@ impl BuiltIn {
             | Self::GlobFiles
             | Self::SearchFiles
             | Self::Note => FILE_TOOL_MS,
+            Self::GitBranch | Self::GitCommit => git::GIT_MS,
             Self::RunCommand => COMMAND_MS,
             Self::Fetch | Self::HttpRequest => HTTP_MS,
             Self::Wait | Self::WaitFor => PAUSE_MS,
@@ -187,6 +210,8 @@ impl BuiltIn {
             | Self::ListFiles
             | Self::GlobFiles
             | Self::SearchFiles
+            | Self::GitBranch
+            | Self::GitCommit
             | Self::RunCommand
             | Self::Fetch
             | Self::Note
@@ -206,6 +231,8 @@ impl BuiltIn {
             Self::ListFiles => Arc::new(list::ListFiles::new(spec)),
             Self::GlobFiles => Arc::new(glob::GlobFiles::new(spec)),
             Self::SearchFiles => Arc::new(search::SearchFiles::new(spec)),
+            Self::GitBranch => Arc::new(git::branch::GitBranch::new(spec)),
+            Self::GitCommit => Arc::new(git::commit::GitCommit::new(spec)),
             Self::RunCommand => Arc::new(RunCommand::new(spec)),
             Self::Fetch => Arc::new(Fetch::new(spec)),
             Self::HttpRequest => Arc::new(HttpRequest::new(spec)),

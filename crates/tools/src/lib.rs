@@ -24,6 +24,7 @@ pub mod check;
 pub mod compensate;
 pub mod evidence;
 mod files;
+mod git;
 pub mod isolation;
 mod note;
 mod output;
@@ -84,8 +85,8 @@ pub trait Tool: Send + Sync {
     async fn run(&self, args: Value, ctx: &CallContext) -> ToolOutput;
 
     /// Undoes a call it made, for tools whose [`ToolSpec::undo`] says that they do so
-    /// themselves: `args` is what that declares, by default `{"args", "result"}` of the
-    /// call. Doing it twice must be as good as once; `ctx.key` is the undo's own key.
+    /// themselves: `args` is what that declares, by default `{"args", "result", "key"}` of
+    /// the call. Doing it twice must be as good as once; `ctx.key` is the undo's own key.
     async fn undo(&self, args: Value, ctx: &CallContext) -> ToolOutput {
         let _ = (args, ctx);
         ToolOutput::error("this tool does not undo its calls")

@@ -93,6 +93,14 @@ pub enum BadTools {
         /// What should undo its calls.
         by: String,
     },
+    /// A substitute that is not there.
+    #[error("{name} has the substitute {by}, and the run has no such tool")]
+    NoSubstitute {
+        /// The tool.
+        name: String,
+        /// What should stand in for it.
+        by: String,
+    },
     /// A schema that is none.
     #[error("the schema of {name} cannot be used: {message}")]
     Schema {
@@ -136,6 +144,7 @@ impl BadTools {
                 "leave `undo` out; it is for commands of the task and for tools that bring none of their own"
             }
             Self::NoUndoTool { .. } => "name a tool that the run has, and that its agent is granted",
+            Self::NoSubstitute { .. } => "name a tool that the run has, or leave `substitute` out",
             Self::Schema { .. } => "correct the schema; references may only point into the schema itself",
         }
     }
@@ -218,6 +227,18 @@ impl Registry {
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|registered| registered.tool.spec().clone()).collect()
+    }
+
+    /// Whether every tool that these choices point to for want of another is there.
+    pub fn check_substitutes(&self, choices: &[ToolChoice]) -> Result<(), BadTools> {
+        let mut named = choices.iter().filter_map(|choice| Some((choice, choice.substitute.as_ref()?)));
+        let missing = named.find(|(_, other)| self.get(other.as_str()).is_none());
+        match missing {
+            Some((choice, other)) => {
+                Err(BadTools::NoSubstitute { name: choice.name.clone(), by: other.to_string() })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The tool of that name.

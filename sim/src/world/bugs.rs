@@ -13,7 +13,9 @@ use bowline_core::tool::Repeat;
 use bowline_store::{Append, Checkpoint, Claimed};
 
 use super::plan::Flavour;
-use super::violation::Check::{self, J3, J4, O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O14, O15};
+use super::violation::Check::{
+    self, J3, J4, O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O14, O15, U1,
+};
 
 /// A bug that can be switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,12 @@ pub enum Bug {
     RetryWithANewKey,
     /// A tool that did its work says that it did not happen.
     TroubleAfterTheEffect,
+    /// What undoes a call is done twice, under another key.
+    UndoDoubled,
+    /// What undoes a call is told as done, and not done.
+    UndoForgotten,
+    /// Nobody is alerted of what could not be undone.
+    AlertSwallowed,
 }
 
 /// A bug, and who must notice.
@@ -80,18 +88,18 @@ const fn row(bug: Bug, caught_by: &'static [Check], also: &'static [Check]) -> E
 }
 
 /// Every bug.
-pub const ALL: [Expected; 22] = [
-    row(Bug::NoSync, &[O5, O1], &[O2, O3, O4, O7, O9, O11, O14, O15, J3, J4, O6]),
-    row(Bug::SyncAfterReply, &[O5], &[O1, O2, O3, O4, O6, O7, O9, O11, O14, O15, J3, J4]),
-    row(Bug::TornTailAccepted, &[O5], &[O1, O3, O4, O6, O7, O9, O11, O12, O14, O15, J3, J4]),
+pub const ALL: [Expected; 25] = [
+    row(Bug::NoSync, &[O5, O1], &[O2, O3, O4, O7, O8, O9, O11, O14, O15, J3, J4, O6]),
+    row(Bug::SyncAfterReply, &[O5], &[O1, O2, O3, O4, O6, O7, O8, O9, O11, O14, O15, J3, J4]),
+    row(Bug::TornTailAccepted, &[O5], &[O1, O3, O4, O6, O7, O8, O9, O11, O12, O14, O15, J3, J4]),
     row(Bug::OutcomeBeforeEffect, &[O4], &[O5, O11]),
     row(Bug::RetryOfAnIrreversibleCall, &[O3, O5], &[O4]),
     row(Bug::IntentLostWithoutCheckpoint, &[O6], &[O3, O5, O9, O10, O12, J3, J4, O4]),
     row(Bug::OldestOpenIntentMissed, &[O6], &[O3, O5, O9, O10, O12, J3, J4, O4]),
     row(Bug::CounterReset, &[O9], &[O1, O10, O14, J3, J4]),
-    row(Bug::KeyChosenByTheModel, &[O5], &[O4]),
-    row(Bug::EpochNotChecked, &[O9], &[O3, O4, O5, O6, O7, O10, O11, O12, O14, O15, J3, J4, O1]),
-    row(Bug::TwoRecoveriesAtOnce, &[O9], &[O3, O4, O5, O6, O7, O10, O11, O12, O14, O15, J3, J4, O1]),
+    row(Bug::KeyChosenByTheModel, &[O5], &[O4, O8]),
+    row(Bug::EpochNotChecked, &[O9], &[O3, O4, O5, O6, O7, O8, O10, O11, O12, O14, O15, J3, J4, O1]),
+    row(Bug::TwoRecoveriesAtOnce, &[O9], &[O3, O4, O5, O6, O7, O8, O10, O11, O12, O14, O15, J3, J4, O1]),
     row(Bug::RecoveryOfALiveRun, &[O11, O3], &[O4, O5]),
     row(Bug::WrongCompensationOrder, &[O8], &[O10]),
     row(Bug::CompensationNotJournalled, &[O8], &[O10, O14]),
@@ -101,8 +109,11 @@ pub const ALL: [Expected; 22] = [
     row(Bug::PanicSwallowed, &[O4], &[]),
     row(Bug::StreamOffsetOffByOne, &[O15], &[]),
     row(Bug::HaltTreatedAsRunning, &[O7], &[O1, O10, O14]),
-    row(Bug::RetryWithANewKey, &[O5], &[O4]),
+    row(Bug::RetryWithANewKey, &[O5], &[O4, O8]),
     row(Bug::TroubleAfterTheEffect, &[O4], &[]),
+    row(Bug::UndoDoubled, &[O8], &[O5]),
+    row(Bug::UndoForgotten, &[O8], &[]),
+    row(Bug::AlertSwallowed, &[U1], &[O10, O14]),
 ];
 
 impl Bug {
@@ -115,6 +126,7 @@ impl Bug {
                 self,
                 Self::EpochNotChecked | Self::TwoRecoveriesAtOnce | Self::RecoveryOfALiveRun
             ),
+            undo: matches!(self, Self::UndoDoubled | Self::UndoForgotten | Self::AlertSwallowed),
         }
     }
 }
@@ -150,6 +162,10 @@ pub(super) fn rewrite(bug: Bug, batch: &mut Append) {
         let is_undo = |event: &Event| matches!(event, Event::Restored { .. } | Event::Compensated { .. });
         let restored = batch.events.iter_mut().filter(|event| is_undo(event));
         restored.for_each(|event| *event = nothing());
+    }
+    if bug == Bug::AlertSwallowed {
+        let raised = batch.events.iter_mut().filter(|event| matches!(event, Event::AlertRaised { .. }));
+        raised.for_each(|event| *event = nothing());
     }
     if bug == Bug::LateReplyAccepted {
         let late = batch.events.iter().find_map(late_reply);

@@ -7,12 +7,13 @@
 mod budget;
 mod calls;
 mod people;
+mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_core::event::{Ending, Event, Settlement};
-use bowline_core::id::{ActionId, RunId};
-use bowline_core::task::{OnFailure, Submission};
+use bowline_core::event::{Ending, Event};
+use bowline_core::id::RunId;
+use bowline_core::task::Submission;
 
 use super::state::SentLetter;
 use super::violation::{Check, Violation};
@@ -59,7 +60,7 @@ pub(super) fn examine(evidence: &Evidence) -> Vec<Violation> {
     calls::effects(evidence, &mut verdict);
     for (run, journal) in evidence.journals {
         told(evidence, run, journal, &mut verdict);
-        undone(run, journal, &mut verdict);
+        undo::undone(evidence, run, journal, &mut verdict);
         budget::bounds(run, journal, &mut verdict);
         calls::doubt(run, journal, &mut verdict);
         calls::answers(run, journal, &mut verdict);
@@ -89,6 +90,11 @@ fn ended(event: &Event) -> Option<ToldEnding> {
     if let Event::Ended { ending, .. } = event { Some(kind(ending)) } else { None }
 }
 
+/// How a run ended at last; what stands behind an ending changes nothing about it.
+fn last_ending(journal: &[Numbered]) -> Option<ToldEnding> {
+    journal.iter().rev().find_map(|(_, event)| ended(event))
+}
+
 fn acknowledged(evidence: &Evidence) -> BTreeSet<(String, String)> {
     let mut acks = BTreeSet::new();
     for line in evidence.client {
@@ -107,8 +113,14 @@ fn endings(evidence: &Evidence, verdict: &mut Verdict) {
             verdict.violation(Check::O1, format!("run {run} was acknowledged and has no journal"));
             continue;
         };
-        verdict
-            .require(ended(last).is_some(), Check::O1, || format!("run {run} never ended: last is {last:?}"));
+        let is_ended = journal.is_some_and(|journal| last_ending(journal).is_some());
+        let is_over = match last {
+            Event::Ended { .. } | Event::UndoFinished { .. } => true,
+            // What stands behind an ending is looked at by O7.
+            Event::SignalRefused { .. } => is_ended,
+            _ => false,
+        };
+        verdict.require(is_over, Check::O1, || format!("run {run} never ended: last is {last:?}"));
         let all = journal.into_iter().flatten().filter_map(|(_, event)| ended(event));
         let finals = all.filter(|how| *how != ToldEnding::Halted).count();
         verdict.require(finals <= 1, Check::O1, || format!("run {run} has {finals} final endings"));
@@ -143,14 +155,38 @@ fn submissions(evidence: &Evidence, verdict: &mut Verdict) {
     }
 }
 
+/// Whether something stands behind this ending that is part of no undo.
+fn strays(journal: &[Numbered], ending: u64) -> bool {
+    let mut under_way = false;
+    for (_, event) in journal.iter().filter(|(seq, _)| *seq > ending) {
+        match event {
+            Event::SignalRefused { .. } => {}
+            Event::UndoStarted { .. } => under_way = true,
+            Event::UndoFinished { .. } if under_way => under_way = false,
+            Event::Claimed { .. }
+            | Event::NotTakenUp { .. }
+            | Event::Restored { .. }
+            | Event::CompensationStarted { .. }
+            | Event::CompensationTroubled { .. }
+            | Event::Compensated { .. }
+            | Event::AlertRaised { .. }
+            | Event::AlertTold { .. }
+                if under_way => {}
+            _ => return true,
+        }
+    }
+    false
+}
+
 /// O7: endings stay, and are what people were told.
 fn told(evidence: &Evidence, run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
     for pair in journal.windows(2) {
         let [(seq, before), (_, after)] = pair else { continue };
         let reopened = matches!(after, Event::Resumed { .. });
+        let behind = matches!(after, Event::UndoStarted { .. } | Event::SignalRefused { .. });
         let stays = match ended(before) {
-            Some(ToldEnding::Committed | ToldEnding::Failed) => false,
-            Some(ToldEnding::Halted) => reopened,
+            Some(ToldEnding::Committed | ToldEnding::Failed) => behind && !strays(journal, *seq),
+            Some(ToldEnding::Halted) => reopened || (behind && !strays(journal, *seq)),
             None => true,
         };
         verdict
@@ -167,42 +203,6 @@ fn told(evidence: &Evidence, run: &RunId, journal: &[Numbered], verdict: &mut Ve
             });
         }
     }
-}
-
-/// O8: undone calls are those that came to an end in reverse, and none in a run that commits.
-fn undone(run: &RunId, journal: &[Numbered], verdict: &mut Verdict) {
-    let mut open: BTreeMap<ActionId, bool> = BTreeMap::new();
-    let mut written: Vec<ActionId> = Vec::new();
-    let mut restored = Vec::new();
-    for (_, event) in journal {
-        match event {
-            Event::CallStarted { action, image, undo, .. } if image.is_some() || undo.is_some() => {
-                open.insert(*action, image.is_some());
-            }
-            Event::CallFinished { action, .. } => written.extend(open.remove(action).map(|_| *action)),
-            Event::CallSettled { action, settlement, .. } if *settlement != Settlement::DidNotHappen => {
-                written.extend(open.remove(action).map(|_| *action));
-            }
-            Event::CallRefused { action, .. } => {
-                let file = open.remove(action).filter(|is_file| *is_file);
-                written.extend(file.map(|_| *action));
-            }
-            Event::Restored { action, .. } | Event::Compensated { action, .. } => restored.push(*action),
-            _ => {}
-        }
-    }
-    written.extend(open.into_keys());
-    written.reverse();
-    let ending = journal.iter().rev().find_map(|(_, event)| ended(event));
-    let must =
-        submission(journal).is_some_and(|submission| submission.task.on_failure == OnFailure::Rollback);
-    let wanted = match ending {
-        Some(ToldEnding::Failed) if must => written.len(),
-        Some(ToldEnding::Committed) => 0,
-        Some(ToldEnding::Failed | ToldEnding::Halted) | None => restored.len(),
-    };
-    let right = written.get(..wanted) == Some(restored.as_slice());
-    verdict.require(right, Check::O8, || format!("run {run} did {written:?} and undid {restored:?}"));
 }
 
 /// O11: epochs rise with every claim, and the outside never sees one fall.

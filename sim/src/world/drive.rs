@@ -83,7 +83,9 @@ async fn not_over(world: &World) {
     let store = world.store();
     for run in known_runs(world) {
         let Ok(row) = store.row(&run).await else { continue };
-        if row.summary.ending.is_none() {
+        let folded = bowline::fold(&store, &run, u64::MAX).await;
+        let is_being_undone = folded.is_ok_and(|folded| folded.run.is_being_undone());
+        if row.summary.ending.is_none() || is_being_undone {
             let text = format!("run {run} is still {} after {LIVENESS:?} without faults", row.summary.phase);
             world.lock().violation(Check::O14, text);
         }
@@ -166,6 +168,23 @@ async fn client(alive: Arc<Alive>, engine: Engine, key: String, task: Task) {
         Calling::Queue => queue(&alive, &engine, &run).await,
         Calling::ByName | Calling::Patient => tend(&alive, &engine, &run).await,
     }
+    take_back(&alive, &engine, &run).await;
+}
+
+/// Undoes what a run did that is over, as often as somebody wants it.
+async fn take_back(alive: &Alive, engine: &Engine, run: &RunId) {
+    loop {
+        let Ok(folded) = bowline::fold(&alive.world.store(), run, u64::MAX).await else { return };
+        let Some(to) = people::regrets(alive, &folded.run) else { return };
+        match engine.undo(run, "cleo", to, true).await {
+            Ok(undone) => {
+                let about = format!("{run} {} calls, over: {}", undone.calls.len(), undone.is_finished);
+                alive.world.lock().count("undo wanted by a person", &about);
+            }
+            Err(error) => trouble(alive, run, &error),
+        }
+        alive.takes(100, 5000).await;
+    }
 }
 
 fn acknowledged(world: &World, wanted: &str) -> Option<RunId> {
@@ -244,6 +263,7 @@ fn trouble(alive: &Alive, run: &RunId, error: &EngineError) {
         | EngineError::Task { .. }
         | EngineError::ChangedSince { .. }
         | EngineError::Copy(_)
+        | EngineError::Scope(_)
         | EngineError::NoBeginning { .. }
         | EngineError::Workspace(_) => "engine error",
     };

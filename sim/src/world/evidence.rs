@@ -48,7 +48,7 @@ pub(super) fn second_opinion(
 
 /// A line of the checker, under the check it names.
 fn named(line: String) -> Violation {
-    const CHECKS: [Check; 13] = [
+    const CHECKS: [Check; 14] = [
         Check::O1,
         Check::O2,
         Check::O3,
@@ -62,6 +62,7 @@ fn named(line: String) -> Violation {
         Check::O11,
         Check::O12,
         Check::J3,
+        Check::U1,
     ];
     let word = line.split(':').next().unwrap_or_default();
     let check = CHECKS.into_iter().find(|check| format!("{check:?}") == word);

@@ -79,7 +79,7 @@ pub struct Look {
 /// Runs a seed once. `workspace` is an empty folder of this thread's own.
 pub fn run_once(seed: u64, look: Look, workspace: &Path) -> io::Result<Outcome> {
     clear(workspace)?;
-    let flavour = look.bug.map_or(Flavour { rollback: false, rival: false }, Bug::flavour);
+    let flavour = look.bug.map_or(Flavour::default(), Bug::flavour);
     let plan = Plan::draw(seed, flavour, &workspace.display().to_string());
     let world = Arc::new(World::new(plan, look.bug, look.keep_lines));
     drive::live_through(&world)?;
@@ -156,16 +156,20 @@ fn event_word(event: &Event) -> Option<&'static str> {
         Event::CallTroubled { .. } => Some("call tried again"),
         Event::BreakerOpened { .. } => Some("breaker opened"),
         Event::BreakerClosed { .. } => Some("breaker closed"),
+        Event::Compensated { .. } => Some("call undone, or not"),
+        Event::AlertRaised { .. } => Some("alert raised"),
+        Event::UndoFinished { .. } => Some("undone by a person"),
         _ => None,
     }
 }
 
 fn ending_word(journal: &[Numbered]) -> &'static str {
     use bowline_core::event::Ending;
-    match journal.last() {
-        Some((_, Event::Ended { ending: Ending::Committed { .. }, .. })) => "run committed",
-        Some((_, Event::Ended { ending: Ending::Failed { .. }, .. })) => "run failed",
-        Some((_, Event::Ended { ending: Ending::Halted { .. }, .. })) => "run halted",
+    let behind = |event: &&Event| !matches!(event, Event::Ended { .. } | Event::Resumed { .. });
+    match journal.iter().rev().map(|(_, event)| event).find(|event| !behind(event)) {
+        Some(Event::Ended { ending: Ending::Committed { .. }, .. }) => "run committed",
+        Some(Event::Ended { ending: Ending::Failed { .. }, .. }) => "run failed",
+        Some(Event::Ended { ending: Ending::Halted { .. }, .. }) => "run halted",
         Some(_) | None => "run open",
     }
 }

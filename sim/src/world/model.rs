@@ -196,7 +196,8 @@ fn call(draw: &mut Draw, index: u64, writes_files: bool) -> SaidCall {
         (2..=11, true) => ("write_file", file),
         (2..=7, false) => ("pay", amount),
         (8..=10, false) => ("slow_pay", amount),
-        (11..=15, false) | (12..=15, true) => ("put", json!({ "amount": 1, "what": draw.below(5) })),
+        (11..=13, false) | (12..=13, true) => ("reserve", amount),
+        (14..=15, _) => ("put", json!({ "amount": 1, "what": draw.below(5) })),
         (16, _) => ("ask_model", json!({ "question": format!("What is {amount}?") })),
         (_, _) => ("look", json!({})),
     };

@@ -56,6 +56,27 @@ impl Outside {
         Some(known.map_or_else(|| entry.result().to_string(), |(_, result)| result))
     }
 
+    /// Gives back, once, what the call with this key took, if it took something; `None`
+    /// when the caller is stale.
+    pub(super) fn release(
+        &mut self,
+        of: &str,
+        caller: &Caller,
+        args: &Value,
+        moment: Moment,
+    ) -> Option<bool> {
+        if !self.admits(&caller.run, caller.epoch) {
+            return None;
+        }
+        let Some(taken) = self.effect(Operation::Reserve, of).map(|taken| taken.n) else {
+            return Some(false);
+        };
+        let first = self.effect(Operation::Release, &caller.key).map(|first| first.n);
+        let kind = if first.is_some() { EntryKind::Duplicate } else { EntryKind::Effect };
+        self.note(kind, Operation::Release, caller, args, moment, first.or(Some(taken)));
+        Some(true)
+    }
+
     /// Looks for an effect; `None` when the caller is stale.
     pub(super) fn look(
         &mut self,

@@ -22,6 +22,8 @@ use super::state::{Alive, SentLetter};
 /// How often a run is reopened, and how often it is meddled with.
 const REOPEN_MAX: u32 = 3;
 const MEDDLE_MAX: u32 = 3;
+/// How often somebody thinks about undoing a run.
+const REGRET_MAX: u32 = 3;
 
 /// Lives beside the workers.
 pub(super) async fn live(alive: Arc<Alive>, engine: Engine) {
@@ -61,6 +63,23 @@ async fn wish(alive: &Alive, id: &RunId) -> Option<Signal> {
     }
 }
 
+/// From which event on somebody wants a run undone that is over; `None`: it stays. An undo
+/// that was begun is wanted to its end.
+pub(super) fn regrets(alive: &Alive, run: &Run) -> Option<u64> {
+    if run.is_being_undone() {
+        return Some(0);
+    }
+    let mut state = alive.world.lock();
+    let times = state.people.regretted.entry(run.id.clone()).or_default();
+    *times += 1;
+    if *times > REGRET_MAX || run.deeds.since(0).0.is_empty() {
+        return None;
+    }
+    let per_mille = alive.world.plan.regrets;
+    let to = if state.faults.happens(250) { state.faults.below(run.seq.max(1)) } else { 0 };
+    (state.faults.happens(per_mille) && !run.deeds.since(to).0.is_empty()).then_some(to)
+}
+
 fn reopen(alive: &Alive, id: &RunId, why: &HaltReason) -> Option<Signal> {
     let mut state = alive.world.lock();
     if state.people.left.contains(id) || !state.faults.happens(500) {
@@ -88,7 +107,7 @@ fn reopen(alive: &Alive, id: &RunId, why: &HaltReason) -> Option<Signal> {
         | HaltReason::ModelUnavailable { .. }
         | HaltReason::RepairStuck { .. } => Vec::new(),
     };
-    Some(Signal::Resume { raise })
+    Some(Signal::Resume { raise, without: Vec::new() })
 }
 
 fn answer(alive: &Alive, run: &Run, wait: &Wait) -> Option<Signal> {
@@ -97,7 +116,7 @@ fn answer(alive: &Alive, run: &Run, wait: &Wait) -> Option<Signal> {
         return None;
     }
     match wait {
-        Wait::Paused => Some(Signal::Resume { raise: Vec::new() }),
+        Wait::Paused => Some(Signal::Resume { raise: Vec::new(), without: Vec::new() }),
         Wait::Approval { subject, binds, .. } => {
             let (subject, binds) = (*subject, *binds);
             if alive.life.faulty && state.faults.happens(150) {
@@ -155,7 +174,7 @@ fn meddle(alive: &Alive, id: &RunId) -> Option<Signal> {
     }
     Some(match state.faults.below(4) {
         0 => Signal::Cancel,
-        1 => Signal::Resume { raise: Vec::new() },
+        1 => Signal::Resume { raise: Vec::new(), without: Vec::new() },
         2 => Signal::Approve { subject: Subject::Output, binds: Digest::ZERO },
         _ => Signal::Pause,
     })

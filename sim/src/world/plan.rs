@@ -85,15 +85,19 @@ pub struct Plan {
     pub pay_asks: bool,
     /// Whether runs write files of the workspace.
     pub writes_files: bool,
+    /// In how many of a thousand cases somebody wants a run undone that is over.
+    pub regrets: u64,
 }
 
 /// What a plan may contain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flavour {
     /// Always writes files and often fails, for rollbacks.
     pub rollback: bool,
     /// Always has a rival worker.
     pub rival: bool,
+    /// Writes no files, often fails, and people often want undone what was done.
+    pub undo: bool,
 }
 
 impl Plan {
@@ -101,7 +105,7 @@ impl Plan {
     #[must_use]
     pub fn draw(seed: u64, flavour: Flavour, workspace: &str) -> Self {
         let mut draw = Draw::new(seed ^ 0x0B0E_1155_EED5_0001);
-        let writes_files = flavour.rollback || draw.happens(80);
+        let writes_files = flavour.rollback || (draw.happens(80) && !flavour.undo);
         // File work happens on real threads: alone, it cannot come between other runs.
         let count = if writes_files { 1 } else { draw.between(1, 3) };
         let calling = match (writes_files, draw.below(4)) {
@@ -110,11 +114,16 @@ impl Plan {
             (_, _) => Calling::Patient,
         };
         let folder = if writes_files { workspace } else { "." };
+        let fails = match (writes_files, flavour.undo) {
+            (true, _) | (_, true) => 500,
+            (false, false) => 120,
+        };
         let tasks = (0..count)
-            .map(|index| (format!("key-{index}"), draw_task(&mut draw, index, writes_files, folder)))
+            .map(|index| (format!("key-{index}"), draw_task(&mut draw, index, fails, (writes_files, folder))))
             .collect();
         let lives = draw_lives(&mut draw, flavour, writes_files);
-        Self { seed, tasks, lives, calling, pay_asks: draw.happens(300), writes_files }
+        let regrets = if flavour.undo { 800 } else { 250 };
+        Self { seed, tasks, lives, calling, pay_asks: draw.happens(300), writes_files, regrets }
     }
 }
 
@@ -191,14 +200,14 @@ fn jump(draw: &mut Draw) -> i64 {
     }
 }
 
-fn draw_task(draw: &mut Draw, index: u64, writes_files: bool, folder: &str) -> Task {
+fn draw_task(draw: &mut Draw, index: u64, fails: u64, (writes_files, folder): (bool, &str)) -> Task {
     let review = match draw.below(20) {
         0..=11 => "never",
         12..=14 => "when-unchecked",
         15..=16 => "when-unsure",
         _ => "always",
     };
-    let mut tools = vec!["pay", "slow_pay", "put", "look", "ask_model"];
+    let mut tools = vec!["pay", "slow_pay", "put", "reserve", "look", "ask_model"];
     if writes_files {
         tools.push("write_file");
     }
@@ -219,7 +228,11 @@ fn draw_task(draw: &mut Draw, index: u64, writes_files: bool, folder: &str) -> T
     if draw.happens(700) {
         add("output", json!({ "schema": { "type": "object", "required": ["n"] } }));
     }
-    if draw.happens(if writes_files { 500 } else { 120 }) {
+    if draw.happens(300) {
+        // It cannot be started either: people are told nothing, and that is on the record.
+        add("on_alert", json!(["bowline-no-such-program"]));
+    }
+    if draw.happens(fails) {
         // It cannot be started, so it never passes: the critic's way.
         add("check", json!([{ "name": "never", "command": ["bowline-no-such-program"] }]));
     }

@@ -82,6 +82,8 @@ pub(super) struct PeopleMemory {
     pub(super) reopened: BTreeMap<RunId, u32>,
     /// Halted runs that stay so.
     pub(super) left: BTreeSet<RunId>,
+    /// How often somebody has thought about undoing a run that is over.
+    pub(super) regretted: BTreeMap<RunId, u32>,
 }
 
 impl World {

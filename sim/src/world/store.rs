@@ -120,7 +120,7 @@ fn difference(replay: &Run, batch: &Append) -> Option<String> {
     let live = (told.phase.as_str(), told.ending, told.steps, told.tool_calls, told.tokens, told.micros);
     let settled = replay.spend.settled;
     let replayed = (
-        replay.phase.word(),
+        if replay.is_being_undone() { "being undone" } else { replay.phase.word() },
         ending,
         replay.spend.steps,
         replay.spend.tool_calls,

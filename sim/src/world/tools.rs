@@ -1,6 +1,6 @@
 //! The simulated tools, on the outside ledger: `pay` (never twice, has a probe),
 //! `slow_pay` (never twice, nobody can tell but a person), `put` (the outside
-//! removes duplicates) and `look` (reads).
+//! removes duplicates), `reserve` (the same, and can be given back) and `look` (reads).
 //!
 //! Each may be slow, fail, be away for a while, hang, panic, or do its work and lose
 //! the reply; what it says of itself is always true.
@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use bowline_core::id::ToolName;
 use bowline_core::input::Returned;
 use bowline_core::tool::{Consent, Repeat, ToolSpec, Touch};
+use bowline_core::undo::{How, Undo};
 use bowline_tools::{CallContext, Probed, Tool, ToolOutput};
 use serde_json::{Value, json};
 
@@ -48,7 +49,7 @@ pub(super) fn all(alive: &Arc<Alive>) -> Vec<Arc<dyn Tool>> {
             effect: None,
             needs: None,
             invocation: Default::default(),
-            undo: None,
+            undo: (op == Some(Operation::Reserve)).then(|| Box::new(given_back())),
         };
         Arc::new(SimTool { alive: alive.clone(), spec, op }) as Arc<dyn Tool>
     };
@@ -56,8 +57,14 @@ pub(super) fn all(alive: &Arc<Alive>) -> Vec<Arc<dyn Tool>> {
         make("pay", Some(Operation::Pay), Repeat::Never, asks, true),
         make("slow_pay", Some(Operation::SlowPay), Repeat::Never, Consent::NotNeeded, false),
         make("put", Some(Operation::Put), Repeat::WithSameKey, Consent::NotNeeded, false),
+        make("reserve", Some(Operation::Reserve), Repeat::WithSameKey, Consent::NotNeeded, false),
         make("look", None, Repeat::Freely, Consent::NotNeeded, false),
     ]
+}
+
+/// What a reservation is undone by: the tool itself, which finds it by the key of its call.
+fn given_back() -> Undo {
+    Undo { how: How::Own, args: Some(json!({ "of": "{key}" })), timeout_ms: Some(10_000) }
 }
 
 #[async_trait]
@@ -86,6 +93,28 @@ impl Tool for SimTool {
             return self.act(op, &args, ctx).await;
         }
         output
+    }
+
+    async fn undo(&self, args: Value, ctx: &CallContext) -> ToolOutput {
+        self.alive.takes(1, 3000).await;
+        if self.alive.strikes(150, "undo meets trouble", &about(ctx)) {
+            return self.away().await;
+        }
+        if self.alive.strikes(120, "undo does not work", &about(ctx)) {
+            return ToolOutput::error("the counter takes nothing back");
+        }
+        if self.alive.strikes(30, "undo hangs", &about(ctx)) {
+            tokio::time::sleep(HANG).await;
+        }
+        self.alive.pass(Point::EffectBefore).await;
+        if !self.give_back(&args, ctx).await {
+            return ToolOutput::error("this worker's epoch is stale");
+        }
+        self.alive.pass(Point::EffectAfter).await;
+        if self.alive.strikes(100, "reply lost after the undo", &about(ctx)) {
+            return unknown();
+        }
+        ToolOutput::ok("given back")
     }
 
     async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {
@@ -174,6 +203,24 @@ impl SimTool {
         let what = if result.is_some() { "effect" } else { "stale worker refused outside" };
         state.count(what, &format!("{} {} {moment:?}", op.word(), about(ctx)));
         result
+    }
+
+    /// Gives back what the call took; false for a stale worker.
+    async fn give_back(&self, args: &Value, ctx: &CallContext) -> bool {
+        let of = args.get("of").and_then(Value::as_str).unwrap_or_default();
+        let mut caller = self.caller(args, ctx);
+        let moment = self.alive.moment(&ctx.run).await;
+        let mut state = self.alive.world.lock();
+        if self.alive.world.has(Bug::UndoForgotten) {
+            return true;
+        }
+        let found = state.outside.release(of, &caller, args, moment);
+        if self.alive.world.has(Bug::UndoDoubled) {
+            caller.key = args_hash(&json!(["again", caller.key]));
+            state.outside.release(of, &caller, args, moment);
+        }
+        state.count("undo", &format!("{} {found:?} {moment:?}", about(ctx)));
+        found.is_some()
     }
 
     fn caller(&self, args: &Value, ctx: &CallContext) -> Caller {

@@ -19,7 +19,7 @@ pub enum Check {
     O6,
     /// Endings stay; halted changes only by a journalled reopening.
     O7,
-    /// A rollback restores the written files in reverse, each once.
+    /// What is undone is undone in reverse, each call once, in the journal and outside.
     O8,
     /// What a run used, over all lives, is within its limits.
     O9,
@@ -37,6 +37,8 @@ pub enum Check {
     J3,
     /// Attempts count up under one key, and a tool left alone is tried by one call.
     J4,
+    /// People are alerted exactly of what could not be undone.
+    U1,
     /// The same seed gives the same trace.
     Repeatable,
 }

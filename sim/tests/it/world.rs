@@ -51,6 +51,29 @@ fn wrong_keys_and_false_words_of_a_tool_are_noticed_by_the_checks_that_must() {
 }
 
 #[test]
+fn an_undo_that_is_doubled_or_forgotten_and_an_alert_nobody_hears_are_noticed() {
+    for bug in [Bug::UndoDoubled, Bug::UndoForgotten, Bug::AlertSwallowed] {
+        let expected = BUGS.iter().find(|expected| expected.bug == bug).unwrap();
+        let found = hunt(expected).unwrap();
+        assert!(found.missing.is_empty() && found.unexpected.is_empty(), "{bug:?}: {found:?}");
+    }
+}
+
+#[test]
+fn both_checkers_find_the_same_undo_that_was_never_done() {
+    let workspace = tempfile::tempdir().unwrap();
+    let look = Look { bug: Some(Bug::UndoForgotten), second_opinion: true, ..Look::default() };
+    let found = (1..=20).find_map(|seed| {
+        let violations = run_once(seed, look, workspace.path()).unwrap().violations;
+        let forgotten: Vec<_> = violations.into_iter().filter(|found| found.check == Check::O8).collect();
+        (!forgotten.is_empty()).then_some(forgotten)
+    });
+    let found = found.unwrap();
+    assert!(found.iter().any(|one| one.text.starts_with("second opinion")), "{found:?}");
+    assert!(found.iter().any(|one| !one.text.starts_with("second opinion")), "{found:?}");
+}
+
+#[test]
 fn every_bug_names_a_check_and_none_is_listed_twice() {
     let names: BTreeSet<String> = BUGS.iter().map(|expected| format!("{:?}", expected.bug)).collect();
     assert_eq!(names.len(), BUGS.len());

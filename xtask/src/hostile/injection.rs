@@ -187,6 +187,7 @@ fn registry() -> Result<Registry> {
         effect: None,
         invocation: Default::default(),
         undo: None,
+        substitute: None,
     };
     let command = |name: &str, schema: Value| {
         let argv = vec!["true".to_owned()];

@@ -155,6 +155,7 @@ impl Hands {
             effect: None,
             invocation: Default::default(),
             undo: None,
+            substitute: None,
         };
         let registry = Registry::new(&["read_file", "write_file", "edit_file", "list_files"].map(choice))?;
         let workspace = Workspace::open(&tree.root())?;

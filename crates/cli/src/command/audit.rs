@@ -153,7 +153,7 @@ impl<'a> Walk<'a> {
         let Some(run) = &self.run else { return };
         let (head, at) = self.before;
         let fresh = Digest::of(self.facts.finish(run, head, at).as_bytes());
-        let other_output = run.output.as_ref() != Some(output) || run.recourse.missing != *missing;
+        let other_output = run.output.as_ref() != Some(output) || run.missing() != *missing;
         if fresh != *provenance {
             self.problem("the provenance of the commit is not what the journal says".into());
         }

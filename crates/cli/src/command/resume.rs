@@ -45,7 +45,11 @@ async fn one(desk: &Desk<'_>, word: &str, args: &ResumeArgs) -> Result<Exit, Cli
     let mut progress = Progress::new(desk.screen, detail(args.show));
     progress.begin(&row.run, row.next_seq, Some(state));
     let by = person();
-    let resumed = engine.resume(&row.run, &by, args.raise.clone());
+    if args.without.is_empty() {
+        let resumed = engine.resume(&row.run, &by, args.raise.clone());
+        return to_a_stop(desk, &engine, &row.run, &mut progress, resumed).await;
+    }
+    let resumed = engine.resume_without(&row.run, &by, args.raise.clone(), args.without.clone());
     to_a_stop(desk, &engine, &row.run, &mut progress, resumed).await
 }
 

@@ -4,7 +4,8 @@ use bowline_core::budget::amount;
 use bowline_core::event::{
     ContextBound, ContextFull, Ending, HaltReason, HaltReport, PromotionOutcome, Subject,
 };
-use bowline_core::id::RunId;
+use bowline_core::id::{RunId, SubtaskId};
+use bowline_core::plan::Node;
 use bowline_core::run::{Phase, Run, Wait};
 use bowline_core::task::WorkspaceMode;
 
@@ -94,7 +95,12 @@ fn reopen(program: &str, run: &Run, why: &HaltReason, report: Option<&HaltReport
             let to = report.map_or_else(twice, |report| report.raise.to);
             let raise = format!("--raise {}={}", why.limit.word(), amount(&why.limit, to));
             match &why.of {
-                None => vec![(format!("{plain} {raise}"), "goes on with more".into())],
+                None => {
+                    let more = (format!("{plain} {raise}"), "goes on with more".into());
+                    let less = spared(run)
+                        .map(|id| (format!("{plain} --without {id}"), "or with less to do".into()));
+                    std::iter::once(more).chain(less).collect()
+                }
                 Some(above) => vec![
                     (format!("{program} resume {above} {raise}"), "gives the run above it more".into()),
                     (plain, "then goes on".into()),
@@ -102,6 +108,12 @@ fn reopen(program: &str, run: &Run, why: &HaltReason, report: Option<&HaltReport
             }
         }
     }
+}
+
+/// The last node of the plan that a halted run could go on without.
+fn spared(run: &Run) -> Option<&SubtaskId> {
+    let nodes = run.plan.as_ref()?.nodes().iter().rev().map(Node::id);
+    nodes.into_iter().find(|id| run.scope_without(std::slice::from_ref(id)).is_ok())
 }
 
 /// What helps where a conversation does not fit its model.

@@ -144,6 +144,7 @@ fn plan(report: &Report) -> Vec<String> {
 fn ways(report: &Report) -> Vec<String> {
     let turns = report.events.iter().map(|(_, _, event)| event).filter(|event| {
         matches!(event, Event::BranchChosen { .. } | Event::SubtaskFailed { .. } | Event::Replanned { .. })
+            || matches!(event, Event::Resumed { without, .. } if !without.is_empty())
     });
     turns.map(|event| escape::line(&line(event))).collect()
 }
@@ -275,7 +276,7 @@ pub(crate) fn object(report: &Report) -> Value {
         "checks": report.facts.checks,
         "repairs": report.facts.repairs,
         "escalations": report.facts.escalations,
-        "missing": run.recourse.missing,
+        "missing": run.missing(),
         "approvals": report.facts.approvals,
         "waits": run.waits(),
         "limits": run.limits,

@@ -13,6 +13,7 @@ mod context;
 mod crash;
 mod each;
 mod full_disk;
+mod git;
 mod golden;
 mod guard;
 mod isolation;
@@ -27,6 +28,7 @@ mod promote;
 mod refused;
 mod remote;
 mod routes;
+mod scope;
 mod terminal;
 #[cfg(feature = "local-model")]
 #[path = "../../../local/tests/it/tiny.rs"]

@@ -18,14 +18,20 @@ struct Server {
 
 impl Server {
     fn start(status: &'static str, answer: &'static str) -> Self {
+        Self::plays(vec![(status, answer)])
+    }
+
+    /// The same with an answer for each request; the last one stays. A status may bring headers.
+    fn plays(answers: Vec<(&'static str, &'static str)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&asked);
         // It ends with the test's process.
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
+            for (count, stream) in listener.incoming().enumerate() {
                 let Ok(stream) = stream else { return };
+                let (status, answer) = answers.get(count).or(answers.last()).unwrap();
                 kept.lock().unwrap().push(answered(stream, status, answer));
             }
         });
@@ -99,6 +105,33 @@ fn a_key_that_is_missing_or_refused_is_told_with_what_to_do() {
     let told = ran(command);
     assert!(told.out.contains("set HERE_KEY to a valid key"), "{told:?}");
     assert_eq!(server.asked.lock().unwrap().len(), 1, "what no retry mends is not tried again");
+}
+
+const LIMITED: (&str, &str) =
+    ("429 Too Many Requests\r\nretry-after: 1", "{\"error\":{\"message\":\"slow down\"}}");
+
+#[test]
+fn a_server_that_limits_the_rate_is_asked_again_after_as_long_as_it_says() {
+    let (place, server) = (Place::new(), Server::plays(vec![LIMITED, ("200 OK", STREAM)]));
+    place.write("task/task.toml", &server.task(""));
+    let mut command = place.command(&["run", "task", "--json"]);
+    command.env("HERE_KEY", KEY);
+    let told = ran(command).ends(0).objects();
+    assert_eq!(server.asked.lock().unwrap().len(), 2);
+    let asked = told.iter().filter(|line| line["event"].get("step_started").is_some());
+    let at: Vec<u64> = asked.map(|line| line["at"].as_u64().unwrap()).collect();
+    assert!(at.len() == 2 && at[1] - at[0] >= 1_000, "{at:?}");
+}
+
+#[test]
+fn a_server_that_stays_limited_is_stood_in_for_by_another_model() {
+    let (place, server) = (Place::new(), Server::plays(vec![LIMITED]));
+    place.write("task/task.toml", &server.task("fallbacks = [\"scripted:other.yaml\"]"));
+    place.write("task/other.yaml", "script: 1\nconversations:\n  main:\n    - say: done by the other\n");
+    let mut command = place.command(&["run", "task"]);
+    command.env("HERE_KEY", KEY);
+    ran(command).ends(0).says("another model is asked").says("│ done by the other");
+    assert_eq!(server.asked.lock().unwrap().len(), 3, "all its attempts, each after the time it asked for");
 }
 
 #[test]

@@ -40,6 +40,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 pub mod width;
+mod without;
 
 use std::fmt;
 use std::sync::Arc;

@@ -175,6 +175,12 @@ impl Progress {
         })
     }
 
+    /// Whether a node is over.
+    #[must_use]
+    pub fn is_done(&self, plan: &Plan, id: &SubtaskId) -> bool {
+        plan.index.number(id).is_some_and(|this| self.standings.get(this) == Standing::Done)
+    }
+
     /// Whether everything is done.
     #[must_use]
     pub fn is_over(&self) -> bool {

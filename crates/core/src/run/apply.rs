@@ -103,7 +103,7 @@ impl Run {
             Event::Landed { outcome } => self.landed(outcome),
             Event::Promoted(how) => self.promoted(how),
             Event::Paused { .. } => self.paused = true,
-            Event::Resumed { raised, .. } => self.resumed(raised),
+            Event::Resumed { raised, without, .. } => self.resumed(raised, without),
             Event::Ended { ending, .. } => self.ended(ending),
         }
     }
@@ -405,7 +405,12 @@ impl Run {
             Outcome::TimedOut | Outcome::Unavailable => self.tool_failed(action),
             Outcome::Cancelled => {}
         }
-        let notices = [prompt::given_up(outcome, call::attempt_of(self, action)), prompt::suspicious(signs)];
+        let spec = call::find(self, action).map(|(_, spec)| spec);
+        let notices = [
+            prompt::given_up(outcome, call::attempt_of(self, action)),
+            spec.and_then(|spec| prompt::instead(self, spec, outcome)),
+            prompt::suspicious(signs),
+        ];
         let notice = notices.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let notice = (!notice.is_empty()).then(|| notice.into());
         self.answer(action, Answer::outside(output.clone(), outcome != Outcome::Ok, notice));
@@ -485,9 +490,10 @@ impl Run {
         });
     }
 
-    fn resumed(&mut self, raised: &[crate::event::Raise]) {
+    fn resumed(&mut self, raised: &[crate::event::Raise], without: &[SubtaskId]) {
         self.paused = false;
         self.limits.raise(raised);
+        self.scope_reduced(without);
         if let Some(phase) = self.halted_in.take() {
             self.phase = *phase;
             self.owned = false;

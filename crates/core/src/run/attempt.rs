@@ -166,7 +166,7 @@ pub(super) fn retry(draft: &mut Draft, action: ActionId) -> Option<()> {
     let (_, spec) = call::find(&draft.run, action)?;
     let (tool, micros) = (spec.name.clone(), call::retry_micros(&draft.run, action));
     if let Some(left_ms) = breaker::left_alone_ms(&draft.run, &tool, draft.now) {
-        let output = Payload::inline(&prompt::unavailable(&tool, left_ms));
+        let output = Payload::inline(&prompt::unavailable(&draft.run, &tool, left_ms));
         settle(draft, action, Outcome::Unavailable, output);
         return Some(());
     }

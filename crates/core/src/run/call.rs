@@ -163,7 +163,7 @@ fn first(draft: &mut Draft, id: &SubtaskId, action: ActionId) -> Option<()> {
     };
     let (tool, micros) = (spec.name.clone(), spec.cost_micros());
     if let Some(left_ms) = breaker::left_alone_ms(&draft.run, &tool, draft.now) {
-        let (why, message) = (Refusal::Unavailable, prompt::unavailable(&tool, left_ms));
+        let (why, message) = (Refusal::Unavailable, prompt::unavailable(&draft.run, &tool, left_ms));
         draft.push(Event::CallRefused { action, why, message });
         return Some(());
     }

@@ -61,7 +61,7 @@ pub(super) fn stored(draft: &mut Draft, provenance: Digest, seq: u64, promotes: 
         .clone()
         .filter(|_| committing && is_agreed(&draft.run) && landing::is_over(&draft.run));
     let output = output.ok_or(Refused::NotExpected)?;
-    let missing = draft.run.recourse.missing.clone();
+    let missing = draft.run.missing();
     let ending = Ending::Committed { output, provenance, missing };
     draft.push(Event::Ended { contract: CONTRACT, ending });
     // In the same record: nobody sees a commit that does not owe it.
@@ -91,7 +91,7 @@ pub(super) fn binds(output: &[Payload]) -> Digest {
 
 fn needs_review(run: &Run) -> bool {
     // Whoever asked for the whole has to agree to a part.
-    if !run.recourse.missing.is_empty() {
+    if !run.missing().is_empty() {
         return true;
     }
     match run.task.review {

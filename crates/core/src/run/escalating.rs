@@ -66,7 +66,9 @@ fn next(run: &Run) -> Option<Escalation> {
     {
         return Some(Escalation::BiggerModel { model: model.clone(), rung: run.rung.saturating_add(1) });
     }
-    if is_asked_for(Recourse::ReDecompose) && !run.recourse.redecomposed {
+    // Another plan would be one of the whole again.
+    let is_whole = run.recourse.left_out.is_empty();
+    if is_asked_for(Recourse::ReDecompose) && !run.recourse.redecomposed && is_whole {
         return Some(Escalation::ReDecompose);
     }
     if is_asked_for(Recourse::Partial)
@@ -102,7 +104,9 @@ fn at_fault(run: &Run) -> Option<Vec<SubtaskId>> {
 
 /// A check of a part that is left out.
 pub(super) fn is_left_out(run: &Run, check: &Check) -> bool {
-    check.part.as_ref().is_some_and(|part| run.recourse.missing.contains(part))
+    let recourse = &run.recourse;
+    let is_missing = |part: &SubtaskId| recourse.missing.contains(part) || recourse.left_out.contains(part);
+    check.part.as_ref().is_some_and(is_missing)
 }
 
 /// What is wrong is known before anybody else is asked about it.

@@ -45,7 +45,7 @@ pub(super) fn gives_up(draft: &mut Draft, subtask: &SubtaskId, said: &str) {
 /// Work on this sub-task is not wanted any more.
 pub(super) fn is_given_up(run: &Run, subtask: &SubtaskId) -> bool {
     let abandoned = || run.plan.as_ref().is_some_and(|plan| run.progress.abandoned(plan, subtask));
-    run.replanning.contains(subtask) || abandoned()
+    run.replanning.contains(subtask) || run.recourse.given_up.contains(subtask) || abandoned()
 }
 
 /// Conversations that were given up and are still there.

@@ -40,6 +40,7 @@ mod planned;
 mod planning;
 mod promoting;
 mod prompt;
+mod reducing;
 mod remedying;
 mod repairing;
 mod report;
@@ -60,6 +61,7 @@ pub use context::CONTEXT_DEFAULT;
 pub use decide::{Refused, decide};
 pub use promoting::PROMOTIONS_MAX;
 pub use prompt::diagnosis_schema;
+pub use reducing::BadScope;
 pub use state::{
     AlertState, Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, Deed, Deeds,
     LANDING, Landing, Mending, OpenStep, PersonsUndo, Phase, Promotion, Recourses, RepairBase, RepairSpend,

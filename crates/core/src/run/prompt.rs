@@ -18,6 +18,7 @@ use crate::id::{SubtaskId, ToolName};
 use crate::message::{Message, Part, Payload};
 use crate::plan::Subtask;
 use crate::quality::CheckOutcome;
+use crate::tool::{Class, ToolSpec};
 use crate::untrusted::suspicion::Family;
 use crate::untrusted::{EXPLANATION, Mark};
 
@@ -74,12 +75,30 @@ pub(super) fn suspicious(signs: &[Family]) -> Option<String> {
 }
 
 /// What a model is told of a tool that is not called for a while.
-pub(super) fn unavailable(tool: &ToolName, left_ms: u64) -> String {
+pub(super) fn unavailable(run: &Run, tool: &ToolName, left_ms: u64) -> String {
     let seconds = left_ms.div_ceil(1000);
+    let instead = substitute(run, tool).map_or(String::new(), |instead| format!(" {instead}"));
     format!(
         "{tool} failed again and again and is not called now, so this was not done. It is tried again in \
-         {seconds} s. Go on without it, or ask for it then."
+         {seconds} s. Go on without it, or ask for it then.{instead}"
     )
+}
+
+/// What a model is told to use instead of a tool, where the task names something.
+fn substitute(run: &Run, tool: &ToolName) -> Option<String> {
+    let choice = run.task.tools.iter().find(|choice| choice.name == tool.as_str())?;
+    choice.substitute.as_ref().map(|other| format!("Use {other} instead."))
+}
+
+/// The same for a call that was given up. What may have happened after all is not done by
+/// another tool as well, unless it is a look.
+pub(super) fn instead(run: &Run, spec: &ToolSpec, outcome: Outcome) -> Option<String> {
+    let is_not_done = match outcome {
+        Outcome::Unavailable => true,
+        Outcome::TimedOut => spec.class() == Class::Pure,
+        Outcome::Ok | Outcome::Error | Outcome::Cancelled => false,
+    };
+    substitute(run, &spec.name).filter(|_| is_not_done)
 }
 
 /// What a model is told of a call that was given up.

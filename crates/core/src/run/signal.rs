@@ -3,8 +3,8 @@
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, CallState};
 use super::{call, ending, escalating, landing, promoting, undoing};
-use crate::event::{Event, Settlement, Subject, Verdict};
-use crate::id::ActionId;
+use crate::event::{Event, Raise, Settlement, Subject, Verdict};
+use crate::id::{ActionId, SubtaskId};
 use crate::input::Signal;
 use crate::provenance::Digest;
 
@@ -15,12 +15,9 @@ pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(
         Signal::Land => landing::wanted(draft, by),
         Signal::Promote => promoting::wanted(draft, by),
         Signal::Resume { .. } if draft.run.deeds.undo.is_some() => Some("what the run did was undone"),
-        Signal::Resume { raise } => {
-            if halted || draft.run.paused || !raise.is_empty() {
-                draft.push(Event::Resumed { by: by.into(), raised: raise.clone() });
-                return Ok(());
-            }
-            Some("the run is neither paused nor halted")
+        Signal::Resume { raise, without } => {
+            resume(draft, by, raise, without);
+            return Ok(());
         }
         Signal::Approve { .. }
         | Signal::Deny { .. }
@@ -60,6 +57,17 @@ pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(
         draft.push(Event::SignalRefused { by: by.into(), why: why.into() });
     }
     Ok(())
+}
+
+fn resume(draft: &mut Draft, by: &str, raise: &[Raise], without: &[SubtaskId]) {
+    let refused = |why: String| Event::SignalRefused { by: by.into(), why };
+    let is_wanted = draft.run.ending().is_some() || draft.run.paused || !raise.is_empty();
+    let scope = if without.is_empty() { Ok(Vec::new()) } else { draft.run.scope_without(without) };
+    draft.push(match scope {
+        Ok(_) if !is_wanted => refused("the run is neither paused nor halted".into()),
+        Ok(without) => Event::Resumed { by: by.into(), raised: raise.to_vec(), without },
+        Err(bad) => refused(format!("{bad}; {}", bad.remedy())),
+    });
 }
 
 fn verdict(draft: &mut Draft, subject: Subject, binds: Digest, verdict: Verdict) -> Option<&'static str> {

@@ -123,6 +123,7 @@
 //! at_once = 8                          # at most 64
 //! cost_usd = 0.01                      # of one attempt; from 0 to 1000000
 //! output_bytes = 16384                 # from 256 to 1048576
+//! substitute = "pay_by_post"           # another tool, which the model is told of while this one is not there
 //! [tool.undo]                          # how a call of it is undone; see docs/undo.md
 //! command = ["./refund", "{result/id}"]  # or tool = "refund", another tool of the task; doing it twice is as good as once
 //! args = { amount = "{args/amount}" }  # what it gets, drawn from the call; at most 16 KiB
@@ -266,7 +267,7 @@ use crate::budget::{Limits, Price};
 use crate::control::{Plant, Rates, Settings};
 use crate::gate::Calibration;
 use crate::guard::{Effect, loops};
-use crate::id::RunId;
+use crate::id::{RunId, ToolName};
 use crate::plan::Plan;
 use crate::provenance::{Digest, canonical_value};
 use crate::quality::Check;
@@ -489,6 +490,9 @@ pub struct ToolChoice {
     /// How a call of it is undone, where the tool does not say so itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Box<Undo>>,
+    /// The tool the model is pointed to while this one cannot be called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub substitute: Option<ToolName>,
 }
 
 /// A tool that is a program: arguments as JSON on standard input, result on

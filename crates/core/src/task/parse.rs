@@ -282,8 +282,25 @@ fn tool(table: &Table<'_>, names: &mut BTreeSet<String>) -> Option<ToolChoice> {
         effect: table.get("effect").and_then(|field| field.one_of(&EFFECTS)),
         invocation: invocation::read(table),
         undo: undo::read(table, undo::By::Task),
+        substitute: table.get("substitute").and_then(|field| substitute(&field, name.as_deref())),
     };
     Some(ToolChoice { name: name?, ..choice })
+}
+
+fn substitute(field: &Field<'_>, of: Option<&str>) -> Option<ToolName> {
+    let named = field.text(NAME_MAX)?;
+    match ToolName::parse(named) {
+        Ok(_) if Some(named) == of => {
+            field
+                .wrong("a tool cannot stand in for itself", "name another tool of the task, or leave it out");
+            None
+        }
+        Ok(tool) => Some(tool),
+        Err(bad) => {
+            field.wrong(bad.to_string(), "name another tool of the task");
+            None
+        }
+    }
 }
 
 fn command_tool(table: &Table<'_>) -> Option<CommandTool> {

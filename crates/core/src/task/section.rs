@@ -209,6 +209,7 @@ impl Section {
                 "cost_usd",
                 "output_bytes",
                 "undo",
+                "substitute",
             ],
             Self::Undo => &undo::KEYS,
             Self::UndoProbe => &undo::PROBE_KEYS,

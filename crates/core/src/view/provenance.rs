@@ -263,7 +263,7 @@ impl Provenance {
         let mut whole = self.clone();
         whole.spend = run.spend;
         whole.output = run.output.iter().flatten().map(Payload::digest).collect();
-        whole.missing.clone_from(&run.recourse.missing);
+        whole.missing = run.missing();
         whole.head = head;
         whole.made_at = at;
         canonical_value(&serde_json::to_value(&whole).unwrap_or_default())

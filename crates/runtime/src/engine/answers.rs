@@ -1,14 +1,29 @@
 //! What people answer to what a run asks. An answer is bound to exactly what was shown.
 
-use bowline_core::event::Subject;
-use bowline_core::id::RunId;
+use bowline_core::event::{Raise, Subject};
+use bowline_core::id::{RunId, SubtaskId};
 use bowline_core::input::Signal;
 use bowline_core::run::Wait;
 
-use super::Engine;
+use super::{Engine, Stopped};
 use crate::error::EngineError;
 
 impl Engine {
+    /// Goes on with a halted run with less to do: without these nodes of its plan, and
+    /// whatever waits for them. What comes of it is in part, and waits for a person to
+    /// agree before it is committed.
+    pub async fn resume_without(
+        &self,
+        id: &RunId,
+        by: &str,
+        raise: Vec<Raise>,
+        without: Vec<SubtaskId>,
+    ) -> Result<Stopped, EngineError> {
+        self.inspect(id).await?.run.scope_without(&without)?;
+        self.signal(id, by, Signal::Resume { raise, without }).await?;
+        self.run(id).await
+    }
+
     /// Says yes to what a run waits for. `wait` comes from `Run::waits`, so the
     /// answer is bound to exactly what was shown.
     pub async fn approve(&self, id: &RunId, by: &str, wait: &Wait) -> Result<(), EngineError> {

@@ -224,6 +224,7 @@ impl Inner {
         if let Some((name, by)) = compensate::missing_tools(&registry).into_iter().next() {
             return Err(BadTools::NoUndoTool { name, by }.into());
         }
+        registry.check_substitutes(&task.tools)?;
         Ok(registry.specs())
     }
 }
@@ -261,6 +262,7 @@ fn masked(error: EngineError, secrets: &Secrets) -> EngineError {
         | EngineError::Tools(_)
         | EngineError::ChangedSince { .. }
         | EngineError::Copy(_)
+        | EngineError::Scope(_)
         | EngineError::NoBeginning { .. }
         | EngineError::OutOfStep { .. }
         | EngineError::BrokeDown { .. }

@@ -1,8 +1,8 @@
-//! Git as a lister of files, and as nothing else.
+//! Git as a program that runs nothing else, and as a lister of files.
 //!
 //! A repository is somebody's: what its configuration names is not run. Hooks, the file
-//! system monitor, lazy fetching and prompts are off, nothing is locked or written, and
-//! there is a deadline. A repository that cannot be asked is like none at all.
+//! system monitor, lazy fetching, upkeep and prompts are off, and there is a deadline. A
+//! repository whose files cannot be listed is like none at all.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -19,15 +19,40 @@ const LIST_MAX: Duration = Duration::from_secs(20);
 /// Most bytes of names.
 const NAMES_MAX: u64 = 32 * 1024 * 1024;
 
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 14] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.untrackedCache=false",
     "core.preloadIndex=false",
+    "core.logAllRefUpdates=always",
+    "core.quotePath=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "diff.ignoreSubmodules=all",
+    "i18n.commitEncoding=UTF-8",
     "safe.bareRepository=explicit",
     "protocol.allow=never",
     "credential.helper=",
 ];
+
+/// Git in a folder, with nothing of ours but its own settings, dead when we are.
+pub(crate) fn command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command
+        .current_dir(folder)
+        .env_clear()
+        .envs(environment())
+        .envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")])
+        .env("GIT_LITERAL_PATHSPECS", "1")
+        .process_group(0)
+        .kill_on_drop(true);
+    tether::tie(&mut command);
+    command
+}
 
 /// The files of a folder that are tracked, or untracked and not ignored, below the
 /// folder. `None` where there is no repository, no git, or no answer.
@@ -35,22 +60,12 @@ pub(crate) async fn files(folder: &Path) -> Option<Vec<String>> {
     if !folder.ancestors().any(|above| above.join(".git").exists()) {
         return None;
     }
-    let mut command = Command::new("git");
-    for setting in SETTINGS {
-        command.args(["-c", setting]);
-    }
+    let mut command = command(folder);
     command
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .current_dir(folder)
-        .env_clear()
-        .envs(environment())
-        .envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .kill_on_drop(true);
-    tether::tie(&mut command);
+        .stderr(Stdio::null());
     let listed = tokio::time::timeout(LIST_MAX, names(command)).await.ok().flatten()?;
     let mut files: Vec<String> =
         listed.split(|byte| *byte == 0).filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect();

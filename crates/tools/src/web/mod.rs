@@ -14,7 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bowline_core::input::Returned;
 use bowline_core::tool::{Repeat, ToolSpec};
-use bowline_net::{FetchError, FetchLimits, Request, Stage};
+use bowline_net::{FetchError, FetchLimits, Request, Stage, StatusCode, retry};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -158,13 +158,27 @@ async fn exchange(spec: &ToolSpec, request: Request, ctx: &CallContext) -> ToolO
         Ok(response) => response,
         Err(error) => return failed(spec.repeat, &error),
     };
+    let (status, wait) = (response.status, retry::after_ms(&response.headers).map(Duration::from_millis));
     let head = answer::head(response.status, response.headers.clone(), &response.url);
     let text = match response.read().await {
         Ok(fetched) => format!("{head}\n{}", answer::body(&fetched)),
         // It was answered: what it did is known, even if not everything it said is.
         Err(error) => format!("{head}\n[the body was not read to its end: {}]", chain(&error)),
     };
+    if is_turned_away(spec.repeat, status, wait) {
+        return ToolOutput::trouble(text, wait);
+    }
     if head.is_success { ToolOutput::ok(text) } else { ToolOutput::error(text) }
+}
+
+/// The server did not look at the request, and says that it may later. One that is
+/// unavailable may have done part of it: that is believed of what may be repeated only.
+fn is_turned_away(repeat: Repeat, status: StatusCode, wait: Option<Duration>) -> bool {
+    match repeat {
+        _ if status == StatusCode::TOO_MANY_REQUESTS => true,
+        Repeat::Freely | Repeat::WithSameKey => status == StatusCode::SERVICE_UNAVAILABLE && wait.is_some(),
+        Repeat::Never => false,
+    }
 }
 
 /// As much time as the call has.

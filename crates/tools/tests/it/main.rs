@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     reason = "a test that cannot go on shall fail at that line"
 )]
 
@@ -12,6 +13,7 @@ mod copies;
 mod departures;
 mod escapes;
 mod files;
+mod git;
 mod leftovers;
 mod patches;
 mod pauses;
@@ -123,6 +125,7 @@ fn choice(name: &str) -> ToolChoice {
         effect: None,
         invocation: Default::default(),
         undo: None,
+        substitute: None,
     }
 }
 

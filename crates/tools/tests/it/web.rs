@@ -181,6 +181,24 @@ async fn a_request_that_broke_off_is_in_doubt_and_a_look_is_not() {
 }
 
 #[tokio::test]
+async fn a_server_that_turns_a_request_away_is_tried_later_as_long_as_it_says() {
+    let limited = answer("429 Too Many Requests\r\nretry-after: 7", "");
+    let away = answer("503 Service Unavailable\r\nretry-after: 7", "");
+    let silent = answer("503 Service Unavailable", "");
+    let server = Server::start(&[&limited, &limited, &away, &away, &silent]).await;
+    let yard = Yard::new();
+    let ctx = server.granted(&yard);
+    let look = || yard.call_in(&ctx, "fetch", json!({"url": server.url("/")}));
+    let act = || yard.call_in(&ctx, "http_request", json!({"url": server.url("/"), "method": "POST"}));
+    let later = Returned::Trouble { retry_after_ms: Some(7000) };
+    assert_eq!(look().await.how, later);
+    assert_eq!(act().await.how, later, "it was not looked at");
+    assert_eq!(look().await.how, later);
+    assert_eq!(act().await.how, ERROR, "part of it may have been done");
+    assert_eq!(look().await.how, ERROR, "nobody says that it will be better");
+}
+
+#[tokio::test]
 async fn a_redirect_is_judged_like_any_other_url() {
     let yard = Yard::new();
     let server = Server::start(&[

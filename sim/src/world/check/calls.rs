@@ -7,7 +7,7 @@ use bowline_core::id::{ActionId, RunId, ToolName};
 use bowline_core::provenance::Digest;
 use bowline_core::tool::Repeat;
 
-use super::{Evidence, Numbered, Verdict, ended};
+use super::{Evidence, Numbered, Verdict, ended, last_ending, undo};
 use crate::ledger::wire::{Entry, EntryKind, Operation};
 use crate::oracle::ToldEnding;
 use crate::world::violation::Check;
@@ -51,7 +51,9 @@ pub(super) fn effects(evidence: &Evidence, verdict: &mut Verdict) {
 /// O5: no more attempts outside than in the journal.
 fn announced(evidence: &Evidence, verdict: &mut Verdict) {
     let mut unannounced: BTreeMap<(String, String), i64> = BTreeMap::new();
-    for entry in evidence.entries.iter().filter(|entry| entry.kind != EntryKind::Look) {
+    // Attempts at undoing have intents of their own.
+    let is_call = |entry: &&Entry| entry.kind != EntryKind::Look && entry.op != Operation::Release;
+    for entry in evidence.entries.iter().filter(is_call) {
         *unannounced.entry((entry.run.clone(), entry.action.clone())).or_default() += 1;
     }
     for (run, (_, event)) in
@@ -80,6 +82,13 @@ fn intent_first(evidence: &Evidence, entry: &Entry, durable: u64, verdict: &mut 
             let same_call = key.to_string() == entry.key && Some(args.to_string()) == entry.args;
             right |= same_attempt && same_call && *seq < durable && *key == key_of(&entry.run, *action);
         }
+        if let Event::CompensationStarted { action, key, attempt } = event
+            && entry.op == Operation::Release
+            && action.to_string() == entry.action
+        {
+            let same_call = key.to_string() == entry.key && u64::from(*attempt) == entry.attempt;
+            right |= same_call && *seq < durable && *key == undo::key_of(&entry.run, *action);
+        }
     }
     verdict.require(right, Check::O5, || {
         format!(
@@ -107,7 +116,7 @@ fn exactly_once(evidence: &Evidence, run: &RunId, journal: &[Numbered], verdict:
             answers.insert(action, answer);
         }
     }
-    let committed = journal.last().and_then(|(_, event)| ended(event)) == Some(ToldEnding::Committed);
+    let committed = last_ending(journal) == Some(ToldEnding::Committed);
     for (action, op) in tools {
         let name = action.to_string();
         let effects = evidence.entries.iter().filter(|entry| entry.kind == EntryKind::Effect);

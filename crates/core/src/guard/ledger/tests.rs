@@ -365,7 +365,7 @@ impl World {
             (8, _) => {
                 let raised =
                     vec![Raise { limit: Limit::ALL[dice.below(12)].clone(), to: dice.below(4000) as u64 }];
-                self.book(index, Event::Resumed { by: "ann".into(), raised })
+                self.book(index, Event::Resumed { by: "ann".into(), raised, without: Vec::new() })
             }
             (_, _) => Ok(()),
         }

@@ -18,6 +18,12 @@ pub struct Recourses {
     pub base: RepairBase,
     /// Parts of the plan that the output is without.
     pub missing: Vec<SubtaskId>,
+    /// Nodes that a person left out of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<SubtaskId>,
+    /// Conversations that were begun for those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<SubtaskId>,
 }
 
 /// From where repairs are counted.

@@ -2,6 +2,8 @@
 
 use super::build::task;
 use super::{Driver, check};
+use crate::id::ToolName;
+use crate::task::ToolChoice;
 use crate::tool::Invocation;
 
 /// A run whose tool `read` gets one attempt a call and failed five times.
@@ -49,6 +51,49 @@ fn five_failures_in_a_row_open_it_and_the_model_is_told_when_it_is_tried_again()
     );
     let said = format!("{:?}", driver.run.threads.values().next().unwrap().messages);
     assert!(said.contains("It is tried again in 29 s"), "{said}");
+}
+
+#[test]
+fn a_model_is_pointed_to_the_substitute_of_a_tool_that_is_not_there_and_of_a_look_that_came_too_late() {
+    let mut setup = task().invocation("read", Invocation { attempts: Some(1), ..Invocation::default() });
+    let stands_in = |name: &str, other: &str| ToolChoice {
+        name: name.into(),
+        substitute: Some(ToolName::parse(other).unwrap()),
+        ..ToolChoice::default()
+    };
+    setup.0.task.tools = vec![stands_in("read", "build"), stands_in("put", "build")];
+    let once = Invocation { attempts: Some(1), ..Invocation::default() };
+    let driver = check(
+        &setup.invocation("put", once),
+        "
+        > reply 1 read(a) read(b) read(c) read(d) read(e)
+        heard 1: tool use
+        start a1.0 read
+        start a1.1 read
+        start a1.2 read
+        start a1.3 read
+        start a1.4 read
+        > late a1.0
+        finish a1.0: timed out
+        > trouble a1.1
+        finish a1.1: unavailable
+        > error a1.2
+        finish a1.2: error
+        > ok a1.3
+        finish a1.3: ok
+        > ok a1.4
+        finish a1.4: ok
+        ask 2 for main
+        > reply 2 put(x)
+        heard 2: tool use
+        start a2.0 put
+        > late a2.0
+        finish a2.0: timed out
+        ask 3 for main
+        ",
+    );
+    let told = format!("{:?}", driver.run.threads.values().next().unwrap().messages);
+    assert_eq!(told.matches("Use build instead.").count(), 2, "late look, and not there: {told}");
 }
 
 #[test]

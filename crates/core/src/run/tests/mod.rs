@@ -34,6 +34,7 @@ mod people;
 mod planning;
 mod promoting;
 mod recovery;
+mod reducing;
 mod remedying;
 mod repairing;
 mod routing;

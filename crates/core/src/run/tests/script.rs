@@ -285,7 +285,14 @@ fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
             Signal::SendBack { binds, feedback: words.join(" ") }
         }
         "pause" => Signal::Pause,
-        "resume" => Signal::Resume { raise: words.iter().map(|word| raise(word)).collect() },
+        "resume" => {
+            let raise = words.iter().map(|word| raise(word)).collect();
+            Signal::Resume { raise, without: Vec::new() }
+        }
+        "reduce" => {
+            let without = words.iter().map(|word| super::build::subtask_id(word)).collect();
+            Signal::Resume { raise: Vec::new(), without }
+        }
         "cancel" => Signal::Cancel,
         "apply" => Signal::Land,
         "promote" => Signal::Promote,

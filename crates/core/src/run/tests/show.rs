@@ -127,7 +127,7 @@ pub(super) fn event(event: &Event) -> String {
         | Event::Promoted(_) => crate::view::line(event),
         Event::Restored { action, outcome } => restored(*action, outcome),
         Event::Paused { by } => format!("paused by {by}"),
-        Event::Resumed { by, raised } => resumed(by, raised),
+        Event::Resumed { raised, .. } => resumed(event, raised),
         Event::NotTakenUp { why, .. } => format!("not taken up: {why}"),
         Event::SignalRefused { why, .. } => format!("not now: {why}"),
         Event::Ended { ending, .. } => end(ending),
@@ -146,9 +146,9 @@ fn rollback(why: &FailReason, remains: &[ActionId]) -> String {
     format!("rollback: {}{remains}", failure(why))
 }
 
-fn resumed(by: &str, raised: &[Raise]) -> String {
+fn resumed(event: &Event, raised: &[Raise]) -> String {
     let raised = raised.iter().map(|raise| format!(" {}={}", raise.limit.word(), raise.to));
-    format!("resumed by {by}{}", raised.collect::<String>())
+    format!("{}{}", crate::view::line(event), raised.collect::<String>())
 }
 
 /// What became of a plan.

@@ -41,6 +41,16 @@ fn what_is_not_said_leaves_no_trace_so_that_old_fingerprints_stay() {
 }
 
 #[test]
+fn a_substitute_is_another_tool() {
+    let choice = read(json!({ "substitute": "other" }));
+    assert_eq!(choice.substitute.as_ref().map(|tool| tool.as_str()), Some("other"));
+    assert!(serde_json::to_value(read(json!({}))).unwrap().get("substitute").is_none());
+    for wrong in ["look", "no name", ""] {
+        assert_eq!(places(&tool(json!({ "substitute": wrong }))), ["tool[0].substitute"], "{wrong}");
+    }
+}
+
+#[test]
 fn every_amount_has_its_bounds_and_none_is_unlimited() {
     for (key, low, high) in [
         ("attempts", json!(0), json!(11)),

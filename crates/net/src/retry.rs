@@ -2,10 +2,11 @@
 //!
 //! No clock is read: a date is held against the date of the same answer.
 
-use bowline_net::HeaderMap;
+use http::HeaderMap;
 
 /// Milliseconds, if the answer names a time.
-pub(crate) fn after_ms(headers: &HeaderMap) -> Option<u64> {
+#[must_use]
+pub fn after_ms(headers: &HeaderMap) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(wait) = text("retry-after-ms").and_then(|text| millis(text, 1.0)) {
         return Some(wait);
@@ -20,7 +21,8 @@ pub(crate) fn after_ms(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// A number with a unit, as in `34s` or `1.5s`.
-pub(crate) fn duration_ms(text: &str) -> Option<u64> {
+#[must_use]
+pub fn duration_ms(text: &str) -> Option<u64> {
     millis(text.trim().strip_suffix('s')?, 1000.0)
 }
 

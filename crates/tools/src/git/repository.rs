@@ -1,0 +1,188 @@
+//! The repository of a workspace: git asked for one thing at a time.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::NotDone;
+use crate::background;
+use crate::program::git;
+
+/// Most bytes that are read of an answer.
+const ANSWER_MAX: u64 = 32 * 1024 * 1024;
+/// Most characters of a complaint.
+const SAID_MAX: usize = 500;
+/// Longest time for one file.
+const FILE_MAX: Duration = Duration::from_secs(30);
+/// What git takes for a reference that must not be there.
+const NOTHING: &str = "";
+
+/// A repository whose top is the workspace.
+pub(crate) struct Repository {
+    folder: PathBuf,
+}
+
+/// What git is asked.
+#[derive(Default)]
+pub(super) struct Question<'a> {
+    pub(super) words: &'a [&'a str],
+    pub(super) input: &'a [u8],
+    pub(super) variables: &'a [(&'a str, &'a str)],
+}
+
+/// What git said, and whether it could do it.
+pub(super) struct Answer {
+    pub(super) is_yes: bool,
+    pub(super) output: Vec<u8>,
+    said: String,
+}
+
+impl Repository {
+    /// The repository of this folder, which must be its top: what is above a workspace is
+    /// not the agent's.
+    pub(super) async fn open(folder: &Path) -> Result<Self, NotDone> {
+        let this = Self { folder: folder.to_owned() };
+        let found = this.ask(&["rev-parse", "--show-prefix"]).await?;
+        if !found.is_yes {
+            return Err(NotDone::refused(
+                format!("there is no repository that git can use in the workspace: {}", found.said),
+                "work in the folder itself (workspace.mode = \"in-place\"), or `git init` it first",
+            ));
+        }
+        if !found.text().is_empty() {
+            return Err(NotDone::refused(
+                "the workspace is not the top folder of its repository",
+                "name the top folder as the workspace, with mode \"in-place\"",
+            ));
+        }
+        Ok(this)
+    }
+
+    /// What git answers to these words, if it can.
+    pub(super) async fn tell(&self, words: &[&str]) -> Result<String, NotDone> {
+        self.told(&Question { words, ..Question::default() }).await
+    }
+
+    /// The same for a question with more to it.
+    pub(super) async fn told(&self, question: &Question<'_>) -> Result<String, NotDone> {
+        let answer = self.put(question).await?;
+        let text = answer.text();
+        if answer.is_yes { Ok(text) } else { Err(answer.refusal(question.words)) }
+    }
+
+    /// Git's answer, yes or no.
+    pub(super) async fn ask(&self, words: &[&str]) -> Result<Answer, NotDone> {
+        self.put(&Question { words, ..Question::default() }).await
+    }
+
+    /// The commit a name stands for; `None`: there is none.
+    pub(super) async fn commit_at(&self, name: &str) -> Result<Option<String>, NotDone> {
+        let name = format!("{name}^{{commit}}");
+        let found = self.ask(&["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).await?;
+        Ok(found.is_yes.then(|| found.text()))
+    }
+
+    /// The reference that is checked out: of a branch, or `HEAD` itself where there is none.
+    pub(super) async fn checked_out(&self) -> Result<String, NotDone> {
+        let found = self.ask(&["symbolic-ref", "--quiet", "HEAD"]).await?;
+        Ok(if found.is_yes { found.text() } else { "HEAD".to_owned() })
+    }
+
+    /// Moves a reference, unless it is not where it was. `None`: it is not there.
+    pub(super) async fn move_ref(
+        &self,
+        name: &str,
+        (from, to): (Option<&str>, Option<&str>),
+        why: &str,
+    ) -> Result<(), NotDone> {
+        let from = from.unwrap_or(NOTHING);
+        let answer = match to {
+            Some(to) => self.ask(&["update-ref", "--create-reflog", "-m", why, name, to, from]).await?,
+            None => self.ask(&["update-ref", "-m", why, "-d", name, from]).await?,
+        };
+        if answer.is_yes {
+            return Ok(());
+        }
+        let is_there = self.commit_at(name).await?;
+        if is_there.as_deref().unwrap_or(NOTHING) == from {
+            return Err(answer.refusal(&["update-ref"]));
+        }
+        Err(NotDone::Raced { name: name.to_owned() })
+    }
+
+    /// A file of git's own, below the workspace or not.
+    pub(super) async fn own_file(&self, name: &str) -> Result<PathBuf, NotDone> {
+        Ok(self.folder.join(self.tell(&["rev-parse", "--git-path", name]).await?))
+    }
+
+    pub(super) async fn put(&self, question: &Question<'_>) -> Result<Answer, NotDone> {
+        let mut command = git::command(&self.folder);
+        command
+            .args(question.words)
+            .envs(question.variables.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let lost = |error: std::io::Error| NotDone::NoGit(error.to_string());
+        let mut child = command.spawn().map_err(lost)?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                // A git that wants no more has said why.
+                let _ = stdin.write_all(question.input).await;
+            }
+        };
+        let (mut output, mut said) = (Vec::new(), Vec::new());
+        let read = async {
+            if let Some(stdout) = stdout {
+                stdout.take(ANSWER_MAX + 1).read_to_end(&mut output).await?;
+            }
+            std::io::Result::Ok(())
+        };
+        let hear = async {
+            if let Some(stderr) = stderr {
+                stderr.take(ANSWER_MAX).read_to_end(&mut said).await?;
+            }
+            std::io::Result::Ok(())
+        };
+        let ((), read, heard) = tokio::join!(feed, read, hear);
+        read.and(heard).map_err(lost)?;
+        if output.len() as u64 > ANSWER_MAX {
+            return Err(NotDone::NoGit("it said more than can be read".into()));
+        }
+        let ended = child.wait().await.map_err(lost)?;
+        let said = String::from_utf8_lossy(&said).trim().chars().take(SAID_MAX).collect();
+        Ok(Answer { is_yes: ended.success(), output, said })
+    }
+}
+
+/// Copies a file, if it is there.
+pub(super) async fn copy(from: PathBuf, to: PathBuf) {
+    let _ = background::run(FILE_MAX, move |_| std::fs::copy(from, to).is_ok()).await;
+}
+
+/// Removes a file, if it is there.
+pub(super) async fn remove(file: PathBuf) {
+    let _ = background::run(FILE_MAX, move |_| std::fs::remove_file(file).is_ok()).await;
+}
+
+impl Answer {
+    /// What it said, as one text.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output).trim_end_matches('\n').to_owned()
+    }
+
+    /// Names that it listed, each ended by a zero byte. One that is no text is left out.
+    pub(super) fn names(&self) -> Vec<String> {
+        let names = self.output.split(|byte| *byte == 0);
+        let names = names.filter_map(|name| String::from_utf8(name.to_vec()).ok());
+        names.filter(|name| !name.is_empty()).collect()
+    }
+
+    pub(super) fn refusal(self, words: &[&str]) -> NotDone {
+        let verb = words.first().copied().unwrap_or_default().to_owned();
+        NotDone::Git { verb, said: self.said }
+    }
+}
