@@ -92,7 +92,8 @@ impl Figures {
         Self {
             success,
             false_commits,
-            failed: 1.0 - success - false_commits,
+            // Never below nothing, whatever the sum rounds to.
+            failed: (1.0 - success - false_commits).max(0.0),
             tokens: sum.tokens / all,
             seconds: sum.seconds / all,
         }

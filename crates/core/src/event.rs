@@ -1,9 +1,8 @@
 //! The durable facts of a run: **the on-disk contract**.
 //!
-//! What is written here is read for years. A variant or a field is added, never
-//! renamed, never given another meaning; a change that old readers would
-//! misread raises [`crate::journal::FORMAT`] and gets an upcast there, with a
-//! golden journal in `fixtures/`.
+//! What is written here is read for years. A variant or a field is added, never renamed,
+//! never given another meaning; a change that old readers would misread raises
+//! [`crate::journal::FORMAT`] and gets an upcast there, with a golden journal in `fixtures/`.
 //!
 //! Facts that end a phase carry that phase's whole result, a *phase contract*:
 //! [`Event::Planned`], [`Event::Decomposed`], [`Event::Retrieved`],
