@@ -17,6 +17,11 @@ use crate::names::Names;
 
 /// Longest text of an answer, in bytes. What is over is cut.
 pub(crate) const TEXT_MAX: usize = 1 << 20;
+/// No token that was asked for says more bytes than this: what is longer than all of them
+/// together was not asked for, and would not fit into the next request.
+const TOKEN_BYTES_MAX: u64 = 32;
+/// What is taken of a text in any case, in bytes.
+const TEXT_MIN: usize = 64 << 10;
 /// Most calls of an answer.
 const CALLS_MAX: usize = 1024;
 /// Longest arguments of all calls of an answer, in bytes, with their ids and names.
@@ -87,6 +92,8 @@ pub(crate) enum Slot {
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     text: String,
+    /// Bytes of text that are taken, if that is less than [`TEXT_MAX`].
+    text_max: Option<usize>,
     /// Bytes of text that were left out.
     over: usize,
     calls: Vec<Part>,
@@ -105,9 +112,11 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Nothing yet; the answer is asked for as the one call of a tool, or as it comes.
-    pub(crate) fn new(answer_tool: Option<&'static str>) -> Self {
-        Self { answer_tool, ..Self::default() }
+    /// Nothing yet; the answer is asked for as the one call of a tool, or as it comes, and
+    /// in at most so many tokens.
+    pub(crate) fn new(answer_tool: Option<&'static str>, output_tokens: u64) -> Self {
+        let most = usize::try_from(output_tokens.saturating_mul(TOKEN_BYTES_MAX)).unwrap_or(TEXT_MAX);
+        Self { answer_tool, text_max: Some(most.clamp(TEXT_MIN, TEXT_MAX)), ..Self::default() }
     }
 
     /// Takes in a piece of text.
@@ -115,7 +124,8 @@ impl Gathered {
         if self.is_over() {
             return;
         }
-        let fits = piece.floor_char_boundary(TEXT_MAX.saturating_sub(self.text.len()));
+        let most = self.text_max.unwrap_or(TEXT_MAX);
+        let fits = piece.floor_char_boundary(most.saturating_sub(self.text.len()));
         self.text.push_str(piece.get(..fits).unwrap_or_default());
         self.over += piece.len() - fits;
     }
@@ -377,6 +387,17 @@ mod tests {
         let answer = answered(gathered).unwrap();
         assert_eq!(answer.stop, Stop::Truncated);
         assert!(answer.text.len() < TEXT_MAX + 100 && answer.text.ends_with("were left out]"));
+    }
+
+    #[test]
+    fn a_text_that_is_longer_than_all_its_tokens_is_cut_there() {
+        for (tokens, most) in [(1, TEXT_MIN), (8_192, 8_192 * 32), (u64::MAX, TEXT_MAX)] {
+            let mut gathered = Gathered::new(None, tokens);
+            gathered.say(&"x".repeat(most));
+            assert!(!gathered.is_full(), "{tokens}");
+            gathered.say("x");
+            assert!(gathered.is_full(), "{tokens}");
+        }
     }
 
     #[test]

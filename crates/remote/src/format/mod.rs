@@ -110,7 +110,7 @@ pub(crate) fn gathering(format: Format, ask: &Ask<'_>) -> Gathered {
         Format::Anthropic => anthropic::answer_tool(ask),
         Format::Openai | Format::OpenaiResponses | Format::Gemini | Format::Ollama => None,
     };
-    Gathered::new(answer_tool)
+    Gathered::new(answer_tool, ask.request.output_tokens)
 }
 
 /// Reads an answer that came whole.
