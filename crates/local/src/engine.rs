@@ -23,7 +23,8 @@ use crate::speed::Speed;
 use crate::trail::{Asked, Trail, Trails};
 use crate::transformer::Memory;
 
-/// How often an answer that failed before, and came in other pieces, is begun anew.
+/// How often an answer that failed before, and came in other pieces, is begun anew. What is
+/// thrown away is counted as written, so such a call may use more than it was given.
 const AGAIN_MAX: usize = 8;
 
 /// One call on its way through the queue.
