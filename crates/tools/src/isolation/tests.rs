@@ -213,13 +213,13 @@ async fn a_file_that_becomes_a_folder_and_a_protected_name_are_refused() {
 #[tokio::test]
 async fn a_copy_from_another_boot_that_was_not_synced_is_not_relied_upon() {
     let yard = Yard::worked().await;
-    let at = yard.at("bases/r.json");
-    let text = fs::read_to_string(&at).unwrap();
+    let text = fs::read_to_string(yard.at("bases/r.json")).unwrap();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    // Under another name: the copy itself is being synced meanwhile, and marked as such.
+    let at = yard.at("bases/elsewhere.json");
     fs::write(&at, text.replace(boot.trim(), "another")).unwrap();
-    fs::remove_file(yard.at("bases/r.synced")).ok();
     assert!(matches!(Base::read(&at), Err(BadBase::Lost)));
-    fs::write(yard.at("bases/r.synced"), "").unwrap();
+    fs::write(yard.at("bases/elsewhere.synced"), "").unwrap();
     assert!(Base::read(&at).is_ok());
     assert!(matches!(Base::read(&yard.at("bases/other.json")), Err(BadBase::Missing)));
 }
