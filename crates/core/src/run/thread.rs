@@ -311,7 +311,7 @@ fn ask_model(run: &Run, id: &SubtaskId, thread: &Thread, open: &OpenStep) -> Eff
 /// The form an answer must have, where it must have one.
 fn schema_of(run: &Run, purpose: &Purpose) -> Option<serde_json::Value> {
     match purpose {
-        Purpose::Act(id) if is_output(run, id) => output_schema(run),
+        Purpose::Act(_) if becomes_output(run, purpose) => output_schema(run),
         Purpose::Act(_) => None,
         Purpose::Judge(_) if !is_critical(run, purpose) => output_schema(run),
         Purpose::Critique(_) => Some(prompt::diagnosis_schema()),
@@ -324,19 +324,14 @@ fn output_schema(run: &Run) -> Option<serde_json::Value> {
     run.task.checks.iter().find_map(|check| check.how.schema()).cloned()
 }
 
-/// Whether the answer of this conversation is the whole output, as it is.
-fn is_output(run: &Run, id: &SubtaskId) -> bool {
-    let is_only = || run.plan.as_ref().is_some_and(|plan| plan.last() == [id]);
-    matches!(run.phase, Phase::Repairing { .. }) || is_only()
-}
-
-/// Whether the answer may become the output: alone, and not as a part that is put back.
+/// Whether the answer becomes the whole output, as it is: alone, and not as a part that is
+/// put back into its place.
 fn becomes_output(run: &Run, purpose: &Purpose) -> bool {
-    let is_part = matches!(run.phase, Phase::Repairing { .. }) && run.mending.window.is_some();
-    match purpose {
-        Purpose::Act(id) => is_output(run, id) && !is_part,
-        Purpose::Critique(_) | Purpose::Plan(_) | Purpose::Judge(_) => false,
+    let Purpose::Act(id) = purpose else { return false };
+    if matches!(run.phase, Phase::Repairing { .. }) {
+        return run.mending.window.is_none();
     }
+    run.plan.as_ref().is_some_and(|plan| plan.last() == [id])
 }
 
 /// Whether it is about somebody else's work. A second answer to the task is not.

@@ -6,6 +6,7 @@ use super::drive::Driver;
 use super::{check, script, show};
 use crate::control::{Rates, Strategy};
 use crate::defect::Cause;
+use crate::effect::Effect;
 use crate::event::Event;
 use crate::input::What;
 use crate::message::Payload;
@@ -168,6 +169,11 @@ fn a_value_that_does_not_fit_is_replaced_where_it_stands() {
     assert_eq!(driver.run.mending.window, Some(Window::Value("/price".into())));
     let opening = format!("{:?}", driver.run.threads.values().last().unwrap().messages);
     assert!(opening.contains("the value at /price") && opening.contains("nothing of the rest"), "{opening}");
+    let form = driver.run.due().into_iter().find_map(|effect| match effect {
+        Effect::CallModel { schema, .. } => Some(schema),
+        _ => None,
+    });
+    assert_eq!(form, Some(None), "the form of the whole is not that of a part");
     let reply = script::what(&driver, "reply 2: 2");
     driver.feed(reply).unwrap();
     assert_eq!(show::due(&driver.run), "splice 1 the value at /price");
