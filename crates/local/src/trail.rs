@@ -7,7 +7,9 @@
 //! leaves the trail where the model was least sure of it.
 //!
 //! Invariants
-//! - A failed answer is said again only where the grammar leaves nothing else to say.
+//! - No token that can lead to nothing but a failed answer is chosen while another may come.
+//!   So a failed answer is said again only where the grammar leaves nothing else to say, or
+//!   in pieces nobody knew of; the engine begins such an answer anew.
 //! - What is kept of trails is a memo: without it a trail is found again from its text.
 //! - One text may have several trails: it was said in other pieces.
 
