@@ -169,9 +169,9 @@ fn a_value_that_does_not_fit_is_replaced_where_it_stands() {
     assert_eq!(driver.run.mending.window, Some(Window::Value("/price".into())));
     let opening = format!("{:?}", driver.run.threads.values().last().unwrap().messages);
     assert!(opening.contains("the value at /price") && opening.contains("nothing of the rest"), "{opening}");
-    let form = driver.run.due().into_iter().find_map(|effect| match effect {
-        Effect::CallModel { schema, .. } => Some(schema),
-        _ => None,
+    let form = driver.run.due().into_iter().find_map(|effect| {
+        let Effect::CallModel { schema, .. } = effect else { return None };
+        Some(schema)
     });
     assert_eq!(form, Some(None), "the form of the whole is not that of a part");
     let reply = script::what(&driver, "reply 2: 2");
