@@ -31,13 +31,18 @@ pub(crate) async fn runs(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliEr
         desk.screen.line(&format!("{kind} in {}", desk.home.path().display()));
         return Ok(Exit::Committed);
     }
+    table(desk, &rows);
+    Ok(Exit::Committed)
+}
+
+/// The list, as people read it.
+pub(super) fn table(desk: &Desk<'_>, rows: &[RunRow]) {
     let now = clock::now();
     let alive = desk.home.worker_is_alive();
     let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, now, alive)).collect();
     for line in table::lines(&HEADINGS, &cells, desk.screen.width()) {
         desk.screen.line(&line);
     }
-    Ok(Exit::Committed)
 }
 
 fn cells(row: &RunRow, now: Millis, alive: bool) -> Vec<String> {

@@ -16,6 +16,7 @@ mod full_disk;
 mod git;
 mod golden;
 mod guard;
+mod homes;
 mod isolation;
 mod journal;
 #[cfg(feature = "local-model")]
