@@ -40,6 +40,7 @@ use crate::sandbox::{self, Author, Sandbox, Wish};
 pub(crate) use command::RunCommand;
 pub(crate) use command_tool::{CommandCall, command_spec};
 pub use served::{Hosted, Served, ServedPipes};
+pub(crate) use tether::tie;
 
 /// What a person should know before programs run without a cage: for the command line to print.
 pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed: they run with your rights, outside the workspace \

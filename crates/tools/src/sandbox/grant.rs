@@ -20,7 +20,7 @@ const HIDDEN: &str = ".env";
 const OURS: &str = ".bowline";
 
 /// Files of the user's home that run, or let others in, at the next login.
-const LOGIN: [&str; 11] = [
+const LOGIN: [&str; 12] = [
     ".bashrc",
     ".bash_profile",
     ".bash_login",
@@ -30,6 +30,7 @@ const LOGIN: [&str; 11] = [
     ".zprofile",
     ".ssh",
     ".gitconfig",
+    ".config/git",
     ".config/fish",
     ".config/autostart",
 ];
@@ -114,6 +115,18 @@ pub(super) fn grant(wish: &Wish, around: Surroundings<'_>, stop: &StopFlag) -> R
     Ok(Grant { read, write: writable, protected, hidden, network, env: env.collect(), ..Grant::default() })
 }
 
+/// What makes the cage must not lie where programs write: the next cage would be of their making.
+pub(super) fn out_of_reach(bubblewrap: &Path, writable: &[PathBuf]) -> Result<(), String> {
+    if !is_below(bubblewrap, writable) && !is_below(&real(bubblewrap), writable) {
+        return Ok(());
+    }
+    Err(format!(
+        "the bubblewrap that was found, {}, lies where the programs of the task may write; take its folder out of \
+         PATH, or install bubblewrap for the system",
+        bubblewrap.display()
+    ))
+}
+
 /// What a program may write of the folder it runs in. A part that is not there, or
 /// leads elsewhere, cannot be written.
 fn own_folder(wish: &Wish) -> Vec<PathBuf> {
@@ -193,6 +206,18 @@ mod tests {
         }
         let elsewhere = granted(&home.join("dotfiles"), Some(&home), &[]);
         assert!(!elsewhere.protected.contains(&home.join(".bashrc")), "it cannot be seen there");
+    }
+
+    #[test]
+    fn a_bubblewrap_that_programs_could_replace_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let planted = root.join("venv/bin/bwrap");
+        fs::create_dir_all(planted.parent().unwrap()).unwrap();
+        fs::write(&planted, "").unwrap();
+        let why = out_of_reach(&planted, std::slice::from_ref(&root)).unwrap_err();
+        assert!(why.contains("take its folder out of PATH"), "{why}");
+        assert!(out_of_reach(Path::new("/usr/bin/bwrap"), &[root]).is_ok());
     }
 
     #[test]

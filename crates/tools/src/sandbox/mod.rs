@@ -99,6 +99,14 @@ impl Sandbox {
         }
     }
 
+    /// What programs may write besides the workspace.
+    pub(crate) fn also_written(&self) -> &[PathBuf] {
+        match self {
+            Self::Off => &[],
+            Self::Caged { write, .. } => write,
+        }
+    }
+
     /// Ends the network of the programs and waits until nothing goes through it any
     /// more. For all clones.
     pub async fn close(&self) {
@@ -142,9 +150,11 @@ pub(crate) async fn caged(cages: &Cages, mut wish: Wish, outlet: Option<&Outlet>
         wish.variables.extend(["no_proxy", "NO_PROXY"].map(|name| (name.to_owned(), "localhost".to_owned())));
     }
     let kept = cages.kept().to_vec();
+    let bubblewrap = cage.bubblewrap().to_owned();
     let work = move |stop: &background::StopFlag| {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let granted = grant::grant(&wish, Surroundings { kept: &kept, home, proxy }, stop)?;
+        grant::out_of_reach(&bubblewrap, &granted.write)?;
         let caged = cage.command(&granted, &wish.argv, &wish.folder);
         let mut caged = caged.map_err(|refused| format!("{refused}; {}", refused.remedy()))?;
         if stop.is_set() {
