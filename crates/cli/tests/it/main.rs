@@ -36,6 +36,7 @@ mod tiny;
 mod trouble;
 mod undo;
 mod verification;
+mod walls;
 mod working;
 
 use std::fs;

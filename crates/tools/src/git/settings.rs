@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn who_somebody_is_comes_along_unless_the_repository_says_otherwise() {
-        let theirs = [("global", "/home/.gitconfig", "user.name\nAnn"), ("global", "/h", "alias.x\n!run")];
+        let theirs = [("global", "/u/.gitconfig", "user.name\nAnn"), ("global", "/h", "alias.x\n!run")];
         assert!(of(&theirs).unwrap().carried.contains(&"user.name=Ann".to_owned()));
         let both = [theirs[0], ("local", ".git/config", "user.name\nBob")];
         assert!(!of(&both).unwrap().carried.iter().any(|word| word.contains("user.name")));
@@ -233,7 +233,7 @@ mod tests {
     fn settings_that_the_agent_can_write_are_refused() {
         let row = |file| of(&[("local", file, "user.name\nAnn")]);
         assert!(row(".git/config").is_ok());
-        assert!(row("/home/.gitconfig").is_ok());
+        assert!(row("/u/.gitconfig").is_ok());
         assert!(row(".git/../.gitconfig").is_err());
         let why = row("shared.conf").unwrap_err().to_string();
         assert!(why.contains("which the agent can write"), "{why}");
