@@ -37,6 +37,7 @@ mod tiny;
 mod trouble;
 mod undo;
 mod verification;
+mod walls;
 mod working;
 
 use std::fs;
