@@ -63,6 +63,11 @@ impl Cages {
         &self.kept
     }
 
+    /// The same for one run, which remembers what lay under our name before its programs ran.
+    pub(super) fn for_one_run(&self) -> Self {
+        Self { homes: Homes::default(), ..self.clone() }
+    }
+
     /// What lay under our name before programs ran.
     pub(super) fn homes(&self) -> &Homes {
         &self.homes

@@ -2,7 +2,7 @@
 //!
 //! A name cannot be forbidden at any depth while a program runs, so its folders are looked
 //! through when it has ended, and once more before the next program starts. What was there
-//! before the first program of this process stays. What is new under our name, of any kind,
+//! before the first program of the run stays. What is new under our name, of any kind,
 //! gets another name beside it: nothing is lost, and nobody takes it for ours.
 
 use std::collections::{HashMap, HashSet};
@@ -25,7 +25,7 @@ const NAMES_MAX: u32 = 64;
 /// Most that are told of.
 const TOLD_MAX: usize = 16;
 
-/// What lay under our name in a folder before any program of this process ran there.
+/// What lay under our name in a folder before any program of the run ran there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Homes(Arc<Mutex<HashMap<PathBuf, HashSet<Which>>>>);
 
@@ -57,7 +57,7 @@ impl Homes {
         Ok(Sweep { homes: self.clone(), roots: roots.to_vec(), told: Vec::new() })
     }
 
-    /// Looks once more through every folder that a program of this process could write.
+    /// Looks once more through every folder that a program of the run could write.
     pub(super) async fn after_all(&self) {
         let roots = self.lock().keys().cloned().collect();
         let sweep = Sweep { homes: self.clone(), roots, told: Vec::new() };

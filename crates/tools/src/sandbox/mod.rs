@@ -74,7 +74,7 @@ impl Sandbox {
     #[must_use]
     pub fn of(task: &Task, cages: &Cages, reach: &Reach) -> Self {
         let caged = |read: &[String], write: &[String], missing| Self::Caged {
-            cages: cages.clone(),
+            cages: cages.for_one_run(),
             read: read.iter().map(PathBuf::from).collect(),
             write: write.iter().map(PathBuf::from).collect(),
             narrow: narrow(task),
