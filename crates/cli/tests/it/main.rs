@@ -9,6 +9,7 @@
 
 mod agents;
 mod caged;
+mod canaries;
 mod context;
 mod crash;
 mod each;
