@@ -15,6 +15,8 @@ const HEADINGS: [&str; 7] = ["RUN", "STATE", "STEPS", "TOOLS", "COST", "AGE", "G
 
 /// Lists runs, newest first.
 pub(crate) async fn runs(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliError> {
+    // A place that cannot be looked into is not an empty one.
+    desk.home.trusted()?;
     let rows = if desk.home.has_store() {
         let max = if args.all { usize::MAX } else { ListFilter::default().max };
         let filter = ListFilter { open_only: args.open, max, ..ListFilter::default() };

@@ -204,13 +204,13 @@ impl Home {
 
     /// Opens the store to look and to leave messages, beside a worker.
     pub(crate) fn observe(&self) -> Result<Engine, CliError> {
+        self.trusted()?;
         if !self.has_store() {
             return Err(CliError::refused(
                 format!("there are no runs in {}", self.path.display()),
                 "start one with `bowline run TASK`, or name another place with `--home DIR`",
             ));
         }
-        self.trusted()?;
         let store = SqliteStore::open(&self.path, Role::Observer)?;
         Ok(self.engine(store, Patience::LeaveWhenWaiting))
     }
