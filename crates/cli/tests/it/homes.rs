@@ -10,7 +10,9 @@ use crate::{Place, Ran, ran};
 /// A place with a repository in `project`, whose home is found, not named.
 fn project() -> Place {
     let place = Place::new();
-    place.task("goal = \"Say hello\"\nreview = \"never\"\n", "  main:\n    - say: hello\n");
+    let settings =
+        "goal = \"Say hello\"\nreview = \"never\"\n[workspace]\npath = \"files\"\nmode = \"isolated\"\n";
+    place.write("task/files/shared.txt", "x").task(settings, "  main:\n    - say: hello\n");
     fs::create_dir_all(place.path("project/.git")).unwrap();
     fs::create_dir_all(place.path("project/sub")).unwrap();
     place
@@ -38,7 +40,8 @@ fn open_to_others(folder: &Path) -> Vec<String> {
             if about.permissions().mode() & 0o077 != 0 {
                 found.push(path.display().to_string());
             }
-            if about.is_dir() {
+            // The files in a copy of a workspace keep the modes of the work.
+            if about.is_dir() && path.file_name().unwrap() != "workspaces" {
                 folders.push(path);
             }
         }
