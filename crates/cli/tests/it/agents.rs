@@ -261,22 +261,16 @@ consent = "not-needed"
 }
 
 #[test]
-fn a_secret_in_a_disguise_that_no_mask_finds_makes_the_call_refused() {
-    // Backwards, and hexadecimal in mixed letters.
-    for disguise in ["87654321-kot", "746F6b2d3132333435363738"] {
-        let place = Place::new();
-        let replies = format!(
-            "  main:\n    - calls: [{{tool: pay, args: {{note: \"{disguise}\"}}}}]\n    \
-             - expect: {{error: true, last_contains: in a form that cannot be masked}}\n      say: done\n"
-        );
-        with_a_secret(&place, &replies);
-        place.bowline(&["run", "task"]).ends(0);
-        assert!(!place.path("task/project/args.json").exists(), "{disguise} was sent");
-        let shown = place.bowline(&["show", "last", "--json"]).ends(0).good();
-        assert!(!shown.contains(disguise), "{shown}");
-    }
-    // Base64 and hexadecimal as programs write it are masked, and so are escapes of JSON.
-    for disguise in ["dG9rLTEyMzQ1Njc4", "746f6b2d3132333435363738", "\\\\u0074ok-12345678"] {
+fn a_secret_in_any_disguise_is_masked_and_asked_about() {
+    for disguise in [
+        "dG9rLTEyMzQ1Njc4",
+        "dG9rLTEy\\\\nMzQ1Njc4",
+        "746f6b2d3132333435363738",
+        "746F6b2d3132333435363738",
+        "74 6f 6b 2d 31 32 33 34 35 36 37 38",
+        "87654321-kot",
+        "\\\\u0074ok-12345678",
+    ] {
         let place = Place::new();
         let args = format!("{{\\\"note\\\":\\\"{disguise}\\\"}}");
         let replies =

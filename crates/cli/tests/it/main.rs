@@ -9,6 +9,7 @@
 
 mod agents;
 mod caged;
+mod canaries;
 mod context;
 mod crash;
 mod each;
@@ -16,6 +17,7 @@ mod full_disk;
 mod git;
 mod golden;
 mod guard;
+mod homes;
 mod isolation;
 mod journal;
 #[cfg(feature = "local-model")]
@@ -36,6 +38,7 @@ mod tiny;
 mod trouble;
 mod undo;
 mod verification;
+mod walls;
 mod working;
 
 use std::fs;

@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::mask::Mask;
+
 /// Shortest secret that is looked for: shorter ones are everywhere.
 pub const SECRET_MIN: usize = 8;
 /// Most secrets that are looked for.
@@ -38,6 +40,8 @@ pub enum Form {
     Base64,
     /// Backwards.
     Reversed,
+    /// In another way that a mask finds: wrapped, spaced, escaped, listed.
+    Disguised,
 }
 
 /// A secret that would leave.
@@ -68,11 +72,17 @@ pub fn leaks(args: &str, secrets: &[Secret<'_>]) -> Vec<Leak> {
             (Form::Hex, lower.iter().any(|text| text.contains(&hex))),
             (Form::Base64, base64_cores(secret.value.as_bytes()).iter().any(|core| within(core))),
             (Form::Reversed, within(&secret.value.chars().rev().collect::<String>())),
+            (Form::Disguised, is_disguised(&texts, *secret)),
         ];
         let first = forms.into_iter().find(|(_, is_there)| *is_there);
         found.extend(first.map(|(form, _)| Leak { name: secret.name.into(), form }));
     }
     found
+}
+
+fn is_disguised(texts: &[String], secret: Secret<'_>) -> bool {
+    let mask = Mask::new([(secret.name, secret.value)]);
+    texts.iter().any(|text| !mask.names_in(text).is_empty())
 }
 
 /// Members that the runtime makes and a model may not choose, as JSON pointers.
@@ -135,19 +145,6 @@ fn strings(value: Value, texts: &mut Vec<String>) {
             }
         }
     }
-}
-
-/// How a value is written by those who do not mean to hide it: as it is, inside JSON,
-/// in a URL, in hexadecimal, in Base64.
-pub(crate) fn notations(value: &str) -> Vec<String> {
-    let json = Value::from(value).to_string();
-    let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
-    let hex = hex(value.as_bytes());
-    let capitals = hex.to_ascii_uppercase();
-    let mut found = vec![value.to_owned(), json, percent(value, true), percent(value, false), hex, capitals];
-    found.extend(base64_cores(value.as_bytes()));
-    found.retain(|needle| needle.len() >= SECRET_MIN);
-    found
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -222,6 +219,7 @@ mod tests {
         assert_eq!(form("{\"u\":\"x?d=sk-live%2B9%2FfQ2%21zz\"}"), Some(Form::Percent));
         assert_eq!(form("{\"u\":\"736B2d6c6976652b392f665132217a7a\"}"), Some(Form::Hex));
         assert_eq!(form("{\"u\":\"zz!2Qf/9+evil-ks\"}"), Some(Form::Reversed));
+        assert_eq!(form("{\"u\":\"sk-live\\n+9/fQ2\\n!zz\"}"), Some(Form::Disguised));
         for before in ["", "a", "ab", "abc"] {
             for alphabet in [BASE64, BASE64_URL] {
                 let sent = base64(format!("{before}{} and more", KEY.value).as_bytes(), alphabet);
