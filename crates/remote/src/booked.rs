@@ -24,8 +24,6 @@ pub(crate) struct Tally {
     pub(crate) reasoning: Option<u64>,
     /// Input and output, where that is told besides.
     pub(crate) total: Option<u64>,
-    /// Output as it was told before the answer began; counts only if it is never told again.
-    pub(crate) early: Option<u64>,
 }
 
 impl Tally {
@@ -36,12 +34,10 @@ impl Tally {
         self.cached = self.cached.max(later.cached);
         self.reasoning = self.reasoning.max(later.reasoning);
         self.total = self.total.max(later.total);
-        self.early = self.early.max(later.early);
     }
 
     fn claim(&self) -> Claim {
-        let output = self.output.or(self.early);
-        Claim { input: self.input, output, cached: self.cached, reasoning: self.reasoning }
+        Claim { input: self.input, output: self.output, cached: self.cached, reasoning: self.reasoning }
     }
 }
 
@@ -151,7 +147,6 @@ mod tests {
             tally(7500, 700),
             Tally { cached: Some(6400), reasoning: Some(300), ..tally(7500, 1000) },
             Tally { total: Some(8200), ..tally(7500, 700) },
-            Tally { early: Some(1), ..tally(7500, 700) },
             tally(1800, 187),
         ] {
             let (usage, claim) = booked(&told, &sent(), &PRICE);
@@ -170,7 +165,7 @@ mod tests {
         check(Tally::default(), 10_000, 1000, 0, 0);
         check(tally(7500, 0), 7500, 1000, 0, 0);
         check(tally(0, 700), 10_000, 700, 0, 0);
-        check(Tally { early: Some(0), input: Some(7500), ..Tally::default() }, 7500, 1000, 0, 0);
+        check(Tally { input: Some(7500), ..Tally::default() }, 7500, 1000, 0, 0);
     }
 
     #[test]

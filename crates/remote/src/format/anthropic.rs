@@ -175,8 +175,8 @@ pub(super) fn event(frame: &Frame, into: &mut Gathered) -> Result<Flow, Problem>
     match json::text(event.kind).unwrap_or_default().as_str() {
         "message_start" => {
             // What it has written by then is no more than a beginning.
-            let early = |tally: Tally| Tally { output: None, early: tally.output, ..tally };
-            event.message.into_iter().for_each(|message| into.tally.update(early(tally(message.usage))));
+            let begun = |tally: Tally| Tally { output: None, ..tally };
+            event.message.into_iter().for_each(|message| into.tally.update(begun(tally(message.usage))));
         }
         "content_block_start" => {
             if let (Some(number), Some(block)) = (event.index, event.content_block) {

@@ -233,6 +233,5 @@ fn tally(usage: Raw<'_>) -> Tally {
         cached: json::count(counts.cached_content_token_count),
         reasoning: thoughts,
         total: json::count(counts.total_token_count),
-        early: None,
     }
 }

@@ -264,6 +264,5 @@ fn tally(usage: Raw<'_>) -> Tally {
         cached: json::count(input.unwrap_or_default().cached_tokens),
         reasoning: json::count(output.unwrap_or_default().reasoning_tokens),
         total: json::count(counts.total_tokens),
-        early: None,
     }
 }
