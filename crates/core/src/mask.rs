@@ -1,9 +1,9 @@
 //! Secrets by value: what must not be written down, found and replaced wherever it
 //! would be.
 //!
-//! A text is read in several ways ([`reading`], [`dump`]): as it is; with its escapes
+//! A text is read in several ways (`reading`, `dump`): as it is; with its escapes
 //! undone and without what separates; as hexadecimal, Base64, Base32; as lines that list
-//! bytes. In each a secret is looked for as it looks there ([`needle`]), and what is
+//! bytes. In each a secret is looked for as it looks there (`needle`), and what is
 //! found is a span of the text. Every way is one pass at constant cost a byte.
 //!
 //! Not found: what is compressed, encrypted, encoded twice, or in a notation of its own.

@@ -194,7 +194,9 @@ impl Inner {
             }
             (WorkspaceMode::Copy | WorkspaceMode::Isolated, Some(home)) => {
                 let place = home.join("servers");
-                std::fs::create_dir_all(&place).map_err(|error| EngineError::Task {
+                let mut builder = std::fs::DirBuilder::new();
+                std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+                builder.recursive(true).create(&place).map_err(|error| EngineError::Task {
                     what: format!("cannot make {}: {error}", place.display()),
                     remedy: "check the rights of the engine's home, and whether its disk has room".into(),
                 })?;
