@@ -171,6 +171,7 @@ fn asks(step: u32, text: Payload, digest: impl Fn(&str) -> Digest) -> Result<Vec
         calls: vec![call],
         heard: None,
         likelihood: None,
+        claim: None,
     };
     let started = Event::CallStarted {
         action: ActionId { step, index: 0 },

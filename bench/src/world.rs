@@ -103,7 +103,7 @@ impl Model for LoopModel {
         let said = text.len() + calls.iter().map(|call| call.args.len()).sum::<usize>();
         self.counts.payload.fetch_add(said as u64, Ordering::Relaxed);
         let stop = if finished { Stop::End } else { Stop::ToolUse };
-        Ok(Answer { stop, usage, micros: 0, text, calls, likelihood: None })
+        Ok(Answer { stop, usage, micros: 0, text, calls, likelihood: None, claim: None })
     }
 
     fn price(&self) -> Option<Price> {

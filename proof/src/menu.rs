@@ -156,6 +156,7 @@ pub(crate) fn reply(run: &Run, step: u32, say: Say) -> Reply {
         head: words.into(),
         calls: calls.collect(),
         likelihood: None,
+        claim: None,
     }
 }
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::metadata::cargo;
 use crate::offence::Offence;
-use crate::{kill, layers, licences, prove, sim, tidy};
+use crate::{kill, layers, licences, prove, redteam, sim, tidy};
 
 /// One stage of the gate.
 pub struct Stage {
@@ -99,6 +99,11 @@ pub const STAGES: &[Stage] = &[
         name: "kill",
         how: How::Harness(kill::ci),
         remedy: "read the violation; the folder it names holds all evidence",
+    },
+    Stage {
+        name: "redteam",
+        how: How::Harness(redteam::ci),
+        remedy: "read what the scenario printed; its file says what the attack is",
     },
     Stage {
         name: "doctests",

@@ -20,6 +20,7 @@ pub mod metadata;
 pub mod mutants;
 pub mod offence;
 pub mod prove;
+pub mod redteam;
 pub mod sim;
 pub mod source;
 pub mod tidy;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, prove, sim, tidy};
+use xtask::{ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, prove, redteam, sim, tidy};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -21,6 +21,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   prove [ARG…]  every state of the run machine in bounded worlds (--bounds small|full, --threads N, SCENARIO…),
                 or with --bugs around it
   hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR (--rounds N of its races)
+  redteam [DIR] attacks on the real program, each a file in DIR (fixtures/redteam), with and without the wall
   mcp DIR       real MCP servers and the conformance suite, installed into DIR
   mutants [ARG…] breaks core::guard, or FILE…, in small ways; a test must notice
                 (--shard K/N, --tests PACKAGE[::TARGET[::PART]], --anew)
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ("control", words) => control::run(&root, words).map(|()| true),
         ("prove", words) => prove::run(&root, words).map(|()| true),
         ("hostile", [folder, options @ ..]) => hostile::run(&root, folder, options).map(|()| true),
+        ("redteam", words) => redteam::run(&root, words).map(|()| true),
         ("mcp", [folder]) => mcp::run(&root, folder).map(|()| true),
         ("mutants", words) => mutants::run(&root, words).map(|()| true),
         ("fuzz", words) => fuzz::run(&root, words).map(|()| true),

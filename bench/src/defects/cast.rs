@@ -70,7 +70,15 @@ impl Model for Cast {
             Purpose::Judge(_) => self.judge(&request),
             Purpose::Plan(_) => String::new(),
         };
-        Ok(Answer { stop: Stop::End, usage: USAGE, micros: 0, text, calls: Vec::new(), likelihood: None })
+        Ok(Answer {
+            stop: Stop::End,
+            usage: USAGE,
+            micros: 0,
+            text,
+            calls: Vec::new(),
+            likelihood: None,
+            claim: None,
+        })
     }
 
     fn price(&self) -> Option<Price> {

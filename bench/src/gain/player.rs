@@ -208,7 +208,7 @@ impl Kept {
         let usage = Usage { input, output, ..Usage::default() };
         let text = said.text.clone();
         self.said.lock().unwrap_or_else(PoisonError::into_inner).push((said, fresh));
-        Answer { stop: Stop::End, usage, micros: 0, text, calls: Vec::new(), likelihood: None }
+        Answer { stop: Stop::End, usage, micros: 0, text, calls: Vec::new(), likelihood: None, claim: None }
     }
 }
 

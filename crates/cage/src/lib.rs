@@ -29,6 +29,7 @@ mod placeholder;
 mod probe;
 mod report;
 mod run;
+pub mod tree;
 mod words;
 
 pub use cage::{Cage, Caged, Hold, Launcher};
@@ -38,3 +39,10 @@ pub use probe::{Finding, Verdict, probes};
 pub use report::{Limit, Report};
 pub use run::{Bounds, Ended, Ran};
 pub use words::{Ask, judge};
+
+/// Whether an open folder is a stand-in for a protected path: put there by a cage, for as long
+/// as it stands.
+#[must_use]
+pub fn is_stand_in(folder: impl std::os::fd::AsFd) -> bool {
+    placeholder::Placeholder::is_left_over(folder)
+}

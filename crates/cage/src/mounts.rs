@@ -358,8 +358,20 @@ impl Layout {
         let roots: Vec<PathBuf> =
             self.roots.iter().chain(&self.writable).map(|root| root.real.clone()).collect();
         for root in &roots {
-            // What we cannot find or reach, the command cannot either.
-            let Ok(real) = root.join(path).canonicalize() else { continue };
+            let whole = root.join(path);
+            let is_hidden = self.surfaces.iter().any(|(place, surface)| {
+                matches!(surface, Surface::Closed) && whole.starts_with(place) && whole != *place
+            });
+            if is_hidden {
+                continue;
+            }
+            let real = match whole.canonicalize() {
+                Ok(real) => real,
+                // Named by a part of its path, it need not be everywhere. A whole path was
+                // seen there, and may lie elsewhere by now.
+                Err(error) if path.is_relative() && is_nowhere(&error) => continue,
+                Err(error) => return Err(unreadable(&whole)(error)),
+            };
             if roots.iter().any(|root| real.starts_with(root)) {
                 let surface = if real.is_dir() { Surface::Closed } else { Surface::Blank };
                 self.surfaces.insert(real, surface);
@@ -367,6 +379,12 @@ impl Layout {
         }
         Ok(())
     }
+}
+
+/// Nothing is there, as opposed to something that we cannot reach.
+fn is_nowhere(error: &io::Error) -> bool {
+    let nowhere = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP];
+    nowhere.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 fn is_system(path: &Path) -> bool {

@@ -77,6 +77,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Show how far the confidence of runs can be relied upon
     Calibrate(CalibrateArgs),
+    /// Show the runs of a home somebody else may have made, and take it over
+    Adopt(AdoptArgs),
     /// Remove old runs that have ended, and what is left of removed ones
     Gc(GcArgs),
     /// Tell whether a task or an agent manifest is right, and what it allows
@@ -125,6 +127,7 @@ impl Command {
             | Self::Revise(_)
             | Self::Settle(_)
             | Self::Gc(_)
+            | Self::Adopt(_)
             | Self::Check(_)
             | Self::Init(_) => false,
         }
@@ -143,6 +146,16 @@ pub(crate) struct ShowFlags {
     /// When only a person can move the run, keep waiting for the answer
     #[arg(long)]
     pub(crate) wait: bool,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct AdoptArgs {
+    /// The project, or its .bowline folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Adopt it without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Words)]

@@ -1,12 +1,9 @@
 //! The durable facts of a run: **the on-disk contract**.
 //!
-//! What is written here is read for years. A variant or a field is added, never renamed,
-//! never given another meaning; a change that old readers would misread raises
-//! [`crate::journal::FORMAT`] and gets an upcast there, with a golden journal in `fixtures/`.
-//!
-//! Facts that end a phase carry that phase's whole result, a *phase contract*:
-//! [`Event::Planned`], [`Event::Decomposed`], [`Event::Retrieved`],
-//! [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
+//! What is written here is read for years. A variant or a field is added, never renamed, never given another
+//! meaning; a change that old readers would misread raises [`crate::journal::FORMAT`] and gets an upcast there.
+//! Facts that end a phase carry that phase's whole result, a *phase contract*: [`Event::Planned`],
+//! [`Event::Decomposed`], [`Event::Retrieved`], [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
 mod call;
@@ -29,7 +26,7 @@ use crate::control::{Ppm, Strategy};
 use crate::gate::Assurance;
 use crate::guard::{OutputTrace, loops};
 use crate::id::{ActionId, Millis, RunId, SubtaskId, ToolName, WorkerId};
-use crate::message::{Call, Content, Message, Payload, Stop, Usage};
+use crate::message::{Call, Claim, Content, Message, Payload, Stop, Usage};
 use crate::plan::Plan;
 use crate::policy::Concern;
 use crate::provenance::Digest;
@@ -156,6 +153,9 @@ pub enum Event {
         /// How likely the model found its words, from 0 to 1, where it tells.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         likelihood: Option<Ppm>,
+        /// What the server says it used, where that is not what was booked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claim: Option<Box<Claim>>,
     },
     /// A model did not answer, or nobody knows (then it is paid as reserved).
     StepFailed {

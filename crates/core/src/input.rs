@@ -10,7 +10,7 @@ use crate::event::{
 };
 use crate::guard::OutputTrace;
 use crate::id::{ActionId, Millis, SubtaskId, WorkerId};
-use crate::message::{Call, Payload, Stop, Usage};
+use crate::message::{Call, Claim, Payload, Stop, Usage};
 use crate::policy::Concern;
 use crate::provenance::Digest;
 use crate::quality::CheckOutcome;
@@ -210,6 +210,8 @@ pub struct Reply {
     pub calls: Vec<Asked>,
     /// How likely the model found its words, from 0 to 1, where it tells.
     pub likelihood: Option<Ppm>,
+    /// What the server says it used, where that is not what is booked.
+    pub claim: Option<Claim>,
 }
 
 /// A call a model asked for, with what the shell found out about it.

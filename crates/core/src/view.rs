@@ -2,6 +2,7 @@
 //!
 //! Nothing here is a source of truth; all of it can be made again from a journal.
 
+mod answered;
 mod control;
 mod endings;
 mod landed;
@@ -72,12 +73,7 @@ pub fn line(event: &Event) -> String {
         }
         Event::Routed(what) => routes::line(what),
         Event::Elided(what) => left_out::line(what),
-        Event::StepFinished { step, usage, calls, stop, .. } => {
-            let wants: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
-            let wants =
-                if wants.is_empty() { String::new() } else { format!(", wants {}", wants.join(", ")) };
-            format!("step {step}: {} after {} tokens{wants}", stop_word(*stop), usage.total())
-        }
+        Event::StepFinished { .. } => answered::line(event),
         Event::StepFailed { step, why, retry_at, given_up } => {
             let then = routes::then(retry_at.is_some(), *given_up);
             format!("step {step}: no answer ({}){then}", why.message)

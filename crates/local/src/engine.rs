@@ -233,7 +233,7 @@ fn has_result(request: &Request) -> bool {
 fn said(request: &Request, written: Written, usage: Usage) -> Result<Answer, ModelError> {
     let is_told = request.likelihood && written.trail.is_some();
     let likelihood = is_told.then_some(written.likelihood);
-    let answer = |stop, text, calls| Answer { stop, usage, micros: 0, text, calls, likelihood };
+    let answer = |stop, text, calls| Answer { stop, usage, micros: 0, text, calls, likelihood, claim: None };
     if written.end == End::Cut {
         // Half a call is no call, and a whole one before it may not be acted on either.
         return Ok(answer(Stop::Truncated, written.text, Vec::new()));

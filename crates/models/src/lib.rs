@@ -21,7 +21,7 @@ use bowline_core::budget::Price;
 use bowline_core::control::Ppm;
 use bowline_core::event::{Purpose, StepTrouble};
 use bowline_core::id::RunId;
-use bowline_core::message::{Stop, Usage};
+use bowline_core::message::{Claim, Stop, Usage};
 use bowline_core::tool::ToolSpec;
 
 pub use open::{KINDS, OpenModelError, open};
@@ -127,6 +127,8 @@ pub struct Answer {
     /// How likely the model found its words: the geometric mean of the probabilities of
     /// the tokens of its text, from 0 to 1. `None` where it does not tell, or was not asked.
     pub likelihood: Option<Ppm>,
+    /// What the server says it used, where that is not what `usage` says.
+    pub claim: Option<Claim>,
 }
 
 /// A model did not answer.

@@ -7,11 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_core::budget::Price;
-use bowline_core::message::{Stop, Usage};
+use bowline_core::message::Stop;
 use bowline_models::{Answer, Request, Said, SaidCall};
 
 use crate::arguments;
+use crate::booked::{self, Measured, Tally};
 use crate::json::Raw;
+use crate::known::Unheard;
+use crate::least::Least;
 use crate::likelihood::Likelihood;
 use crate::names::Names;
 
@@ -26,8 +29,6 @@ const TEXT_MIN: usize = 64 << 10;
 const CALLS_MAX: usize = 1024;
 /// Longest arguments of all calls of an answer, in bytes, with their ids and names.
 pub(crate) const CALLS_BYTES_MAX: usize = 4 << 20;
-/// Bytes of text a token stands for, cautiously, where a server does not count.
-const BYTES_A_TOKEN: u64 = 3;
 
 /// How an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,25 +50,6 @@ pub(crate) enum Unusable {
     Unfinished(String),
     /// More calls than anybody makes.
     TooLarge,
-}
-
-/// Tokens as the server counts them; cached is part of input, reasoning of output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) input: Option<u64>,
-    pub(crate) output: Option<u64>,
-    pub(crate) cached: Option<u64>,
-    pub(crate) reasoning: Option<u64>,
-}
-
-impl Tally {
-    /// What is told later counts; what is not told again stays.
-    pub(crate) fn update(&mut self, later: Self) {
-        self.input = later.input.or(self.input);
-        self.output = later.output.or(self.output);
-        self.cached = later.cached.or(self.cached);
-        self.reasoning = later.reasoning.or(self.reasoning);
-    }
 }
 
 /// A call while it comes in.
@@ -103,6 +85,8 @@ pub(crate) struct Gathered {
     ended: Option<Ended>,
     pub(crate) tally: Tally,
     likelihood: Likelihood,
+    /// What was told of the thinking, which is only counted.
+    thought: Least,
     /// The answer is asked for as the one call of this tool, whose arguments are the text.
     pub(crate) answer_tool: Option<&'static str>,
     /// What is said is a refusal.
@@ -128,6 +112,13 @@ impl Gathered {
         let fits = piece.floor_char_boundary(most.saturating_sub(self.text.len()));
         self.text.push_str(piece.get(..fits).unwrap_or_default());
         self.over += piece.len() - fits;
+    }
+
+    /// Counts a piece of what it thought, which nobody keeps.
+    pub(crate) fn think(&mut self, piece: &str) {
+        if !self.is_over() {
+            self.thought.read(piece);
+        }
     }
 
     /// Takes in how likely the tokens of a piece were.
@@ -261,7 +252,7 @@ impl Gathered {
         if let Some(tool) = self.answer_tool {
             self.unwrap_answer(tool);
         }
-        let usage = self.usage(asked);
+        let (usage, claim) = booked::booked(&self.tally, &self.measured(asked), &asked.price);
         let is_whole = matches!(stop, Stop::End | Stop::ToolUse);
         let calls = if is_whole { self.take_calls(asked) } else { Vec::new() };
         let stop = match stop {
@@ -274,7 +265,8 @@ impl Gathered {
             self.text.push_str(&format!("\n[cut: {} bytes and more were left out]", self.over));
         }
         let likelihood = self.likelihood.told().filter(|_| asked.likelihood && stop == Stop::End);
-        Ok(Answer { stop, usage, micros: asked.price.of(&usage), text: self.text, calls, likelihood })
+        let micros = asked.price.of(&usage);
+        Ok(Answer { stop, usage, micros, text: self.text, calls, likelihood, claim })
     }
 
     /// The call that stands for the text becomes it.
@@ -306,19 +298,43 @@ impl Gathered {
         calls
     }
 
-    /// What it used; where the server does not say, what that much text would.
-    fn usage(&self, asked: &Asked<'_>) -> Usage {
-        let estimate = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(BYTES_A_TOKEN);
-        let written = self.text.len() + self.over + self.calls_bytes;
-        let input = self.tally.input.unwrap_or_else(|| estimate(asked.body_bytes));
-        let output = self.tally.output.unwrap_or_else(|| estimate(written));
-        Usage {
-            input,
-            output,
-            cached: self.tally.cached.unwrap_or(0).min(input),
-            reasoning: self.tally.reasoning.unwrap_or(0).min(output),
+    /// What of it went over the wire, by our own measure.
+    fn measured(&self, asked: &Asked<'_>) -> Measured {
+        let mut said = Least::of(&self.text);
+        said.skip(self.over);
+        for part in &self.calls {
+            said.read(&part.tool);
+            said.read(&part.args);
+        }
+        Measured {
+            sent_bytes: asked.body_bytes,
+            sent_least: least(asked.request),
+            unheard: asked.unheard,
+            said_bytes: self.text.len() + self.over + self.calls_bytes,
+            said,
+            thought: self.thought,
         }
     }
+}
+
+/// So many tokens a request has at the least: what is said in it, and its tools.
+fn least(request: &Request) -> u64 {
+    let mut least = Least::default();
+    for said in request.messages.iter() {
+        match said {
+            Said::System(text) | Said::User(text) | Said::ToolResult { output: text, .. } => least.read(text),
+            Said::Assistant { text, calls } => {
+                least.read(text);
+                calls.iter().flat_map(|call| [&call.tool, &call.args]).for_each(|text| least.read(text));
+            }
+        }
+    }
+    for tool in request.tools.iter() {
+        least.read(tool.name.as_str());
+        least.read(&tool.description);
+        least.read(&tool.schema.to_string());
+    }
+    least.tokens()
 }
 
 /// What an answer is held against.
@@ -328,6 +344,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) price: Price,
     /// How long the request was, for a server that does not count tokens.
     pub(crate) body_bytes: usize,
+    /// What of it was never sent before.
+    pub(crate) unheard: Unheard,
     /// Whether it was asked how likely the model finds its words.
     pub(crate) likelihood: bool,
 }
@@ -340,7 +358,14 @@ mod tests {
     fn answered(gathered: Gathered) -> Result<Answer, Unusable> {
         let (request, names) = (request(), Names::default());
         let (price, likelihood) = (Price::FREE, true);
-        gathered.answer(&Asked { request: &request, names: &names, price, body_bytes: 300, likelihood })
+        gathered.answer(&Asked {
+            request: &request,
+            names: &names,
+            price,
+            body_bytes: 300,
+            unheard: Unheard::default(),
+            likelihood,
+        })
     }
 
     fn part(id: &str) -> Part {
@@ -413,16 +438,32 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_does_not_count_is_estimated_and_what_it_counts_wrongly_is_bounded() {
+    fn what_a_server_does_not_count_is_estimated() {
         let mut silent = Gathered::default();
         silent.say("twelve bytes");
         silent.end(Ended::As(Stop::End));
-        let usage = answered(silent).unwrap().usage;
-        assert_eq!((usage.input, usage.output), (100, 4));
-        let tally = Tally { input: Some(1), output: Some(2), cached: Some(9), reasoning: Some(9) };
-        let mut odd = Gathered { tally, ..Gathered::default() };
-        odd.end(Ended::As(Stop::End));
-        assert_eq!(answered(odd).unwrap().usage, Usage { input: 1, output: 2, cached: 1, reasoning: 2 });
+        let answer = answered(silent).unwrap();
+        assert_eq!((answer.usage.input, answer.usage.output), (100, 4));
+        assert_eq!(answer.claim, Some(bowline_core::message::Claim::default()));
+    }
+
+    #[test]
+    fn all_that_was_written_counts_in_words_calls_and_thoughts() {
+        let long = "some words of it ".repeat(100);
+        let booked = |fill: &dyn Fn(&mut Gathered)| {
+            let tally = Tally { input: Some(100), output: Some(1), ..Tally::default() };
+            let mut gathered = Gathered { tally, ..Gathered::default() };
+            fill(&mut gathered);
+            gathered.end(Ended::As(Stop::End));
+            answered(gathered).unwrap().usage.output
+        };
+        assert_eq!(booked(&|_| {}), 1);
+        assert_eq!(booked(&|gathered| gathered.say(&long)), 106);
+        assert_eq!(booked(&|gathered| gathered.think(&long)), 106);
+        let call = || Part { id: "x".repeat(100), tool: "read".into(), args: long.clone() };
+        assert_eq!(booked(&|gathered| gathered.call(call())), 106);
+        assert!(booked(&|gathered| (0..10).for_each(|_| gathered.call(call()))) > 1060);
+        assert!(booked(&|gathered| gathered.say(&"ab".repeat(TEXT_MAX))) > 70_000, "also what was cut");
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! - What a server says is a stranger's text: it is quoted short, escaped and without keys.
 
 mod arguments;
+mod booked;
 pub mod double;
 mod error;
 mod format;
@@ -24,6 +25,8 @@ mod frames;
 mod gather;
 mod json;
 mod key;
+mod known;
+mod least;
 mod likelihood;
 mod model;
 mod names;

@@ -4,6 +4,7 @@
 //! for the next one, and for all of them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,6 +19,7 @@ use crate::format::{self, Ask, Flow, Problem};
 use crate::frames::{Frames, LINE_MAX, Misframed};
 use crate::gather::{Asked, Gathered, Unusable};
 use crate::key::Key;
+use crate::known::Known;
 use crate::names::Names;
 use crate::open::Network;
 use crate::place::Place;
@@ -68,6 +70,8 @@ pub struct Remote {
     patience: Patience,
     /// It has refused to tell how likely the model finds its words.
     untold: AtomicBool,
+    /// What it was told before, and may have in a cache.
+    known: Mutex<Known>,
 }
 
 impl Remote {
@@ -91,7 +95,16 @@ impl Remote {
             }
             Tariff::Listed => None,
         };
-        Ok(Self { choice, place, key, price, fetch, patience, untold: AtomicBool::new(false) })
+        Ok(Self {
+            choice,
+            place,
+            key,
+            price,
+            fetch,
+            patience,
+            untold: AtomicBool::new(false),
+            known: Mutex::default(),
+        })
     }
 
     /// Where it is.
@@ -127,6 +140,7 @@ impl Remote {
         let body_bytes = body.len();
         self.refuse_what_cannot_fit(body_bytes)?;
         let mut gathered = format::gathering(self.choice.format, &ask);
+        let unheard = self.known.lock().unwrap_or_else(PoisonError::into_inner).hear(&request);
         let response = self.send(body, &ask).await?;
         if streaming && !is_json(&response) {
             self.read_stream(response, &mut gathered, watch).await?;
@@ -135,7 +149,7 @@ impl Remote {
         }
         let price = self.price.unwrap_or_default();
         let shown = gathered.shown();
-        let asked = Asked { request: &request, names: &names, price, body_bytes, likelihood };
+        let asked = Asked { request: &request, names: &names, price, body_bytes, unheard, likelihood };
         let answer = gathered.answer(&asked);
         let answer = answer.map_err(|unusable| self.unusable(unusable))?;
         if let Some(rest) = answer.text.get(shown..).filter(|rest| !rest.is_empty()) {

@@ -228,7 +228,16 @@ impl Hands {
         let head = text.chars().take(HEAD_MAX).collect();
         let text = Payload::keep(text, &mut blobs);
         let (stop, usage, micros) = (answer.stop, answer.usage, answer.micros);
-        let reply = Reply { stop, usage, micros, text, head, calls, likelihood: answer.likelihood };
+        let reply = Reply {
+            stop,
+            usage,
+            micros,
+            text,
+            head,
+            calls,
+            likelihood: answer.likelihood,
+            claim: answer.claim,
+        };
         Arrival { what: What::ModelReplied { step, reply }, blobs }
     }
 

@@ -11,6 +11,7 @@ use bowline_core::provenance::Digest;
 use bowline_core::run::Run;
 use bowline_core::view::{Provenance, statement};
 use bowline_store::{RunStore, StoreError};
+use tokio::io::AsyncWriteExt as _;
 
 const PAGE: usize = 512;
 
@@ -54,6 +55,14 @@ pub async fn provenance(store: &dyn RunStore, id: &RunId) -> Result<Made, StoreE
     Ok(Made { json: facts.finish(&run, head, at), seq: run.seq })
 }
 
+/// A file for this user alone.
+async fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = tokio::fs::OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path).await?;
+    file.write_all(text.as_bytes()).await?;
+    file.flush().await
+}
+
 /// Writes the output, its provenance and the statement about both below `folder`, each file whole or not
 /// at all.
 pub(crate) async fn export(folder: &Path, run: &RunId, output: &str, record: &str) -> Result<(), StoreError> {
@@ -62,12 +71,12 @@ pub(crate) async fn export(folder: &Path, run: &RunId, output: &str, record: &st
         std::io::ErrorKind::StorageFull => StoreError::DiskFull,
         _ => StoreError::Database { action: "write the result", message: error.to_string() },
     };
-    tokio::fs::create_dir_all(&folder).await.map_err(failed)?;
+    tokio::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).await.map_err(failed)?;
     let statement = statement(record, output).unwrap_or_default();
     let files = [("output.txt", output), ("provenance.json", record), ("statement.json", statement.as_str())];
     for (name, text) in files {
         let temporary = folder.join(format!(".{name}.new"));
-        tokio::fs::write(&temporary, text).await.map_err(failed)?;
+        write_private(&temporary, text).await.map_err(failed)?;
         tokio::fs::rename(&temporary, folder.join(name)).await.map_err(failed)?;
     }
     Ok(())

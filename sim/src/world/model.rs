@@ -104,7 +104,7 @@ fn answer(seed: u64, writes_files: bool, request: &Request) -> Answer {
     };
     let output = (text.len() as u64 / 4 + 10).min(request.output_tokens);
     let usage = Usage { input: said.len() as u64 / 8, output, ..Usage::default() };
-    Answer { stop, usage, micros: 1, text, calls, likelihood: None }
+    Answer { stop, usage, micros: 1, text, calls, likelihood: None, claim: None }
 }
 
 /// A plan that can be carried out, or one that cannot, or none.

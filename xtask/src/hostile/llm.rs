@@ -1,120 +1,107 @@
-//! Hostile replies of model servers against the whole engine.
+//! Hostile replies of model servers against the whole engine, as data.
 //!
-//! A case is a recipe in words; [`recipe`] makes servers of it, in every format the words
-//! can be said in, streamed and whole. A case passes when every one of them goes as it
-//! should: no panic, no hang, no memory without bound, and no tool run from a part of a
-//! reply.
+//! A case is one or more lines of `llm_replies_data.jsonl` with its id, and passes when all
+//! of them do: no panic, no hang, no memory without bound, no tool run from a part of a
+//! reply, and every fact of the line's oracle. Recipes in words (`llm_replies.jsonl`) are for
+//! people: a case that only stands there is not played, and not passed.
 
-mod dialect;
-mod recipe;
+mod exact;
+mod form;
+mod judge;
+mod part;
+mod requests;
+mod server;
 mod stage;
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
-use bowline_core::event::{Ending, FailReason, HaltReason};
-use serde::Deserialize;
+use anyhow::{Context, Result, ensure};
 
 use crate::{Options, Score, cases};
-use stage::{HOST, KEY, Outcome, Scene, play};
+use form::Line;
+use stage::{Outcome, play};
 
-#[derive(Deserialize)]
-struct Case {
-    input: String,
-    expect: String,
+/// What the lines of a set are called, beside the file of its words.
+const DATA: &str = "llm_replies_data.jsonl";
+
+/// Runs every case of the file of words that stands in the data beside it, and says which do not.
+pub(crate) fn run(words: &Path, options: Options) -> Result<Score> {
+    let data = words.with_file_name(DATA);
+    let mut score = if data.exists() { run_data(&data, options)? } else { Score::default() };
+    let lines = if data.exists() { lines(&data)? } else { Vec::new() };
+    for (id, _) in cases(words)? {
+        if !lines.iter().any(|line| line.id == id) {
+            score.add(
+                &id,
+                Err(anyhow::anyhow!("it stands in words only, and was not played: {DATA} lacks it")),
+            );
+        }
+    }
+    Ok(score)
 }
 
-/// Attempts at a step, unless a scene says otherwise.
-const ATTEMPTS: usize = 3;
-
-/// Requests after which a run goes in circles.
-const CIRCLES: usize = 40;
-
-/// Runs every case of the file.
-pub(crate) fn run(file: &Path, _options: Options) -> Result<Score> {
+/// Runs every case of a file of lines.
+pub(crate) fn run_data(file: &Path, _options: Options) -> Result<Score> {
+    let mut by_id: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+    for line in lines(file)? {
+        by_id.entry(line.id.clone()).or_default().push(line);
+    }
     let mut score = Score::default();
-    for (id, value) in cases(file)? {
-        let outcome = serde_json::from_value(value)
-            .context("the case cannot be read")
-            .and_then(|case: Case| check(&case).map(drop));
+    for (id, lines) in by_id {
+        let mut outcome = Ok(());
+        for line in lines {
+            let name = line.name();
+            let played = check(&Arc::new(line), &mut score).with_context(|| name);
+            outcome = outcome.and(played);
+        }
         score.add(&id, outcome);
     }
     Ok(score)
 }
 
-/// How many scenes of a case went as they should; the first that did not is the error.
-fn check(case: &Case) -> Result<usize> {
-    let scenes = recipe::scenes(&case.input).context("no recipe for this")?;
-    ensure!(!scenes.is_empty(), "no scene of it can be played");
-    for scene in &scenes {
-        let name = format!(
-            "{} {}",
-            scene.dialect.format.word(),
-            if scene.dialect.streaming { "streamed" } else { "whole" }
-        );
-        let outcome = play(scene).with_context(|| name.clone())?;
-        judge(&case.expect, scene, &outcome).with_context(|| format!("{name}: {}", told(&outcome)))?;
+fn lines(file: &Path) -> Result<Vec<Line>> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let mut read: Vec<Line> = Vec::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let line = Line::read(line).with_context(|| format!("line {}", number + 1))?;
+        let twice = read.iter().any(|known| known.id == line.id && known.variant == line.variant);
+        ensure!(!twice, "line {}: {} stands twice", number + 1, line.name());
+        read.push(line);
     }
-    Ok(scenes.len())
+    Ok(read)
 }
 
-fn judge(expect: &str, scene: &Scene, outcome: &Outcome) -> Result<()> {
-    ensure!(!outcome.kept.contains(KEY) && !outcome.shown.contains(KEY), "the key was kept or shown");
-    let strangers = outcome.seen.iter().any(|seen| !seen.head.contains(HOST));
-    ensure!(!strangers, "another host was asked");
-    let requests = outcome.seen.len();
-    match expect {
-        "retry_then_fail" => {
-            let wanted = scene.requests.unwrap_or(ATTEMPTS);
-            ensure!(requests == wanted, "{requests} requests instead of {wanted}");
-            ensure!(is_unavailable(outcome), "it did not end for want of a model");
-            ensure!(outcome.ran.is_empty(), "a tool ran");
+fn check(line: &Arc<Line>, score: &mut Score) -> Result<()> {
+    for streaming in line.streams() {
+        let way = if streaming { "streamed" } else { "whole" };
+        let outcome = play(line, streaming).with_context(|| way)?;
+        if let Some(encoding) = line.setup.skip_if_accepts.as_ref().filter(|named| accepts(&outcome, named)) {
+            score.figures.push((line.name(), format!("says nothing about a client that accepts {encoding}")));
+            continue;
         }
-        "fail_at_once" => {
-            ensure!(requests <= 1 && is_unavailable(outcome), "{requests} requests, or another end");
-            ensure!(outcome.ran.is_empty(), "a tool ran");
+        judge::judge(line, &outcome).with_context(|| format!("{way}: {}", told(&outcome)))?;
+        if line.oracle.same_twice {
+            let again = play(line, streaming).with_context(|| way)?;
+            let ran =
+                |outcome: &Outcome| outcome.ran.iter().map(|(_, args)| args.clone()).collect::<Vec<_>>();
+            ensure!(ran(&again) == ran(&outcome), "{way}: played twice, something else ran");
         }
-        "handled" => ensure!(is_committed(outcome), "it was not committed"),
-        "tool_error_to_model" => {
-            ensure!(outcome.ran.is_empty(), "the tool ran");
-            let refusals = outcome.refusals();
-            let first = refusals.first().context("the call was not refused")?;
-            ensure!(is_told(outcome, first), "the model was not told: {first}");
-            ensure!(is_committed(outcome), "the run did not go on");
-        }
-        "circuit_break" => {
-            ensure!(!is_committed(outcome), "it was committed");
-            ensure!(outcome.refused.is_some() || is_stopped(outcome), "nothing stopped it");
-            ensure!(requests < CIRCLES, "{requests} requests");
-        }
-        other => bail!("nobody knows what {other:?} asks for"),
+        score.figures.extend(judge::soft(line, &outcome).map(|soft| (line.name(), soft)));
     }
-    scene.also.as_ref().map_or(Ok(()), |also| also(outcome))
+    Ok(())
 }
 
-fn is_committed(outcome: &Outcome) -> bool {
-    matches!(outcome.ending, Some(Ending::Committed { .. }))
-}
-
-fn is_unavailable(outcome: &Outcome) -> bool {
-    matches!(&outcome.ending, Some(Ending::Halted { why: HaltReason::ModelUnavailable { .. }, .. }))
-}
-
-/// A limit or a guard, not an accident.
-fn is_stopped(outcome: &Outcome) -> bool {
-    match &outcome.ending {
-        Some(Ending::Halted { why, .. }) => !matches!(why, HaltReason::ModelUnavailable { .. }),
-        Some(Ending::Failed { why, .. }) => matches!(why, FailReason::Truncated { .. }),
-        Some(Ending::Committed { .. }) | None => false,
-    }
-}
-
-/// The refusal stands in a later request, whatever it is escaped as.
-fn is_told(outcome: &Outcome, message: &str) -> bool {
-    let start: String =
-        message.chars().take_while(|c| c.is_ascii_alphanumeric() || " ,'.:".contains(*c)).collect();
-    let start = start.trim();
-    start.len() >= 8 && outcome.seen.iter().skip(1).any(|seen| seen.body.contains(start))
+/// Whether the client asked for this encoding.
+fn accepts(outcome: &Outcome, encoding: &str) -> bool {
+    let heads = outcome.asked.iter().flat_map(|asked| asked.head.lines());
+    let mut values = heads.filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("accept-encoding").then_some(value)
+    });
+    let named = |word: &str| word.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(encoding);
+    values.any(|value| value.split(',').any(named))
 }
 
 fn told(outcome: &Outcome) -> String {
@@ -123,28 +110,8 @@ fn told(outcome: &Outcome) -> String {
         (None, Some(ending)) => format!("{ending:?}").chars().take(300).collect(),
         (None, None) => "not ended".to_owned(),
     };
-    format!("{} requests, {} calls, {end}", outcome.seen.len(), outcome.ran.len())
+    format!("{} requests, {} calls, {end}", outcome.asked.len(), outcome.ran.len())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The cases that are kept here, of the same classes as those that are given.
-    #[test]
-    fn every_reply_of_our_own_set_goes_as_it_should() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/hostile/llm_replies.jsonl");
-        let score = run(&file, Options::default()).unwrap();
-        assert_eq!(score.failed, Vec::new());
-        assert!(score.passed >= 30, "{}", score.passed);
-    }
-
-    #[test]
-    fn a_case_that_goes_otherwise_fails() {
-        let case = |input: &str, expect: &str| Case { input: input.to_owned(), expect: expect.to_owned() };
-        assert!(check(&case("body is empty", "handled")).is_err());
-        assert!(check(&case("call and end-of-turn in one reply", "retry_then_fail")).is_err());
-        assert!(check(&case("500 ten times then ok", "circuit_break")).is_err());
-        assert!(check(&case("what nobody ever thought of", "handled")).is_err());
-    }
-}
+mod tests;

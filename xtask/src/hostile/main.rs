@@ -57,6 +57,7 @@ type Runner = fn(&Path, Options) -> Result<Score>;
 const SETS: &[(&str, Runner)] = &[
     ("injection", injection::run),
     ("llm_replies", llm::run),
+    ("llm_replies_data", llm::run_data),
     ("paths", paths::run),
     ("shell", shell::run),
     ("ssrf", ssrf::run),
@@ -118,6 +119,13 @@ fn sets(folder: &Path) -> Result<Vec<PathBuf>> {
             files.push(path);
         }
     }
+    // The data of a set are played with its words, not once more.
+    let words: Vec<PathBuf> = files.clone();
+    files.retain(|path| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        stem.strip_suffix("_data")
+            .is_none_or(|set| !words.contains(&path.with_file_name(format!("{set}.jsonl"))))
+    });
     files.sort();
     Ok(files)
 }

@@ -22,6 +22,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// them costs more, and they fill more slowly.
 const SLOW_LOOKS: u32 = 5;
 
+/// Files that must be left to make on a disk.
+const FILES_LEFT: u64 = 10_000;
+
 /// As if by the signal that cannot be refused.
 const KILLED: i32 = 128 + 9;
 
@@ -43,7 +46,11 @@ pub(super) fn watch(order: &Order, reporter: &Reporter) {
 /// The first limit that does not hold.
 fn exceeded(order: &Order, thorough: bool) -> Option<Limit> {
     let usage = Usage::look(thorough);
-    let full = |path: &PathBuf| room(path).is_some_and(|left| left < order.bounds.disk_left_bytes);
+    let full = |path: &PathBuf| {
+        room(path).is_some_and(|(bytes, files)| {
+            bytes < order.bounds.disk_left_bytes || files.is_some_and(|files| files < FILES_LEFT)
+        })
+    };
     if usage.tasks > order.bounds.processes {
         Some(Limit::Processes)
     } else if usage.memory_bytes > order.bounds.memory_bytes {
@@ -93,10 +100,13 @@ fn field(status: &str, name: &str) -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Bytes an ordinary user can still write on the disk of this folder.
-fn room(path: &Path) -> Option<u64> {
+/// Bytes an ordinary user can still write on the disk of this folder, and files, where the
+/// disk has room for a certain number of them.
+fn room(path: &Path) -> Option<(u64, Option<u64>)> {
     let found = statvfs(path).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
+    // A disk that is too small for the rule is not held to it.
+    let files = (found.f_files > FILES_LEFT.saturating_mul(4)).then_some(found.f_favail);
+    Some((found.f_bavail.saturating_mul(found.f_frsize), files))
 }
 
 #[cfg(test)]
@@ -120,7 +130,7 @@ mod tests {
 
     #[test]
     fn there_is_room_where_files_can_be_written() {
-        assert!(room(&std::env::temp_dir()).is_some_and(|left| left > 0));
+        assert!(room(&std::env::temp_dir()).is_some_and(|(bytes, _)| bytes > 0));
         assert_eq!(room(Path::new("nowhere/at/all")), None);
     }
 }

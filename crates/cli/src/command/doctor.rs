@@ -57,7 +57,12 @@ impl Line {
 pub(crate) async fn doctor(desk: &Desk<'_>) -> Result<Exit, CliError> {
     let home = &desk.home;
     let mut lines = vec![Line::ok("version", env!("CARGO_PKG_VERSION")), folder(home), room(home)];
-    if home.has_store() {
+    let whose = whose(home);
+    let is_ours = whose.as_ref().is_none_or(|line| line.health != Health::Bad);
+    lines.extend(whose);
+    if !is_ours {
+        lines.push(Line::warn("store", "not opened", "it is examined once the home is yours"));
+    } else if home.has_store() {
         lines.push(worker(home));
         store(home, &mut lines).await?;
     } else {
@@ -105,6 +110,34 @@ fn folder(home: &Home) -> Line {
             "give this user the right to write there, or name another place with --home DIR",
         ),
     }
+}
+
+/// Whether the home is this user's alone; what others may do with it is taken away.
+fn whose(home: &Home) -> Option<Line> {
+    if !home.path().exists() {
+        return None;
+    }
+    // What others could write must be closed before it can be trusted, so this comes first.
+    let tightened = home.tighten();
+    if let Err(error) = home.trusted() {
+        return Some(Line::bad("owner", error.to_string(), error.remedy()));
+    }
+    Some(match tightened {
+        Ok(done) if done.writable > 0 => Line::warn(
+            "owner",
+            format!("others could write {} files here; they no longer can", done.writable),
+            "if others use this machine, examine the runs: `bowline audit verify RUN`",
+        ),
+        Ok(done) if done.seen > 0 => {
+            Line::ok("owner", format!("others could read {} files here; they no longer can", done.seen))
+        }
+        Ok(_) => Line::ok("owner", "you alone"),
+        Err(error) => Line::warn(
+            "owner",
+            format!("the modes of the files could not be changed: {error}"),
+            "`chmod -R go-rwx` the folder",
+        ),
+    })
 }
 
 /// The nearest place that exists: the folder, or where it would be made.

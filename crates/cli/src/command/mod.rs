@@ -1,6 +1,7 @@
 //! One file per command. A command opens the store in the role it needs, asks
 //! the library, and hands what came of it to `render`.
 
+mod adopt;
 mod answer;
 mod apply;
 mod audit;
@@ -65,6 +66,7 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Replay(args) => replay::replay(&desk, &args).await,
         Command::Audit(AuditCommand::Verify(args)) => audit_verify::verify(&desk, &args).await,
         Command::Export(args) => export::export(&desk, &args).await,
+        Command::Adopt(args) => adopt::adopt(screen, &args).await,
         Command::Gc(args) => gc::gc(&desk, &args).await,
         Command::Guard(args) => guard::guard(screen, *args),
         Command::Check(args) => check::check(&desk, &args),

@@ -15,6 +15,8 @@ const HEADINGS: [&str; 7] = ["RUN", "STATE", "STEPS", "TOOLS", "COST", "AGE", "G
 
 /// Lists runs, newest first.
 pub(crate) async fn runs(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliError> {
+    // A place that cannot be looked into is not an empty one.
+    desk.home.trusted()?;
     let rows = if desk.home.has_store() {
         let max = if args.all { usize::MAX } else { ListFilter::default().max };
         let filter = ListFilter { open_only: args.open, max, ..ListFilter::default() };
@@ -31,13 +33,18 @@ pub(crate) async fn runs(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliEr
         desk.screen.line(&format!("{kind} in {}", desk.home.path().display()));
         return Ok(Exit::Committed);
     }
+    table(desk, &rows);
+    Ok(Exit::Committed)
+}
+
+/// The list, as people read it.
+pub(super) fn table(desk: &Desk<'_>, rows: &[RunRow]) {
     let now = clock::now();
     let alive = desk.home.worker_is_alive();
     let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, now, alive)).collect();
     for line in table::lines(&HEADINGS, &cells, desk.screen.width()) {
         desk.screen.line(&line);
     }
-    Ok(Exit::Committed)
 }
 
 fn cells(row: &RunRow, now: Millis, alive: bool) -> Vec<String> {

@@ -18,6 +18,7 @@ mod full_disk;
 mod git;
 mod golden;
 mod guard;
+mod homes;
 mod isolation;
 mod journal;
 #[cfg(feature = "local-model")]
@@ -38,6 +39,7 @@ mod tiny;
 mod trouble;
 mod undo;
 mod verification;
+mod walls;
 mod working;
 
 use std::fs;

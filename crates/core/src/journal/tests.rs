@@ -39,6 +39,7 @@ fn events() -> Vec<Event> {
             }],
             heard: None,
             likelihood: None,
+            claim: None,
         },
         Event::CallFinished {
             action: action(),

@@ -175,7 +175,8 @@ impl Run {
     }
 
     fn step_finished(&mut self, event: &Event) {
-        let Event::StepFinished { step, stop, usage, micros, text, calls, heard, likelihood } = event else {
+        let Event::StepFinished { step, stop, usage, micros, text, calls, heard, likelihood, .. } = event
+        else {
             return;
         };
         self.settle(*step, Cost { tokens: usage.total(), micros: *micros });

@@ -186,6 +186,7 @@ pub(super) fn replied(draft: &mut Draft, step: u32, reply: &Reply) -> Result<(),
         calls: reply.calls.iter().map(|asked| asked.call.clone()).collect(),
         heard: watch::heard(reply),
         likelihood: reply.likelihood.filter(|told| (Ppm::ZERO..=Ppm::ONE).contains(told)),
+        claim: reply.claim.map(Box::new),
     });
     model.iter().for_each(|model| routing::answered(draft, model));
     if let Some(why) = last {

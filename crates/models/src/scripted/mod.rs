@@ -125,6 +125,7 @@ impl Scripted {
             text: reply.text.clone(),
             calls: reply.calls.clone(),
             likelihood: reply.likelihood.filter(|_| request.likelihood),
+            claim: None,
         }
     }
 }

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use super::{Ask, Flow, Problem, complained, list, schema, set, system, temperature};
 use crate::arguments;
+use crate::booked::Tally;
 use crate::frames::Frame;
-use crate::gather::{Ended, Gathered, Part, Slot, Tally};
+use crate::gather::{Ended, Gathered, Part, Slot};
 use crate::json::{self, Lone, Raw};
 
 /// The tool that stands for a structured answer.
@@ -103,6 +104,8 @@ struct Block<'a> {
     #[serde(borrow, default)]
     text: Raw<'a>,
     #[serde(borrow, default)]
+    thinking: Raw<'a>,
+    #[serde(borrow, default)]
     id: Raw<'a>,
     #[serde(borrow, default)]
     name: Raw<'a>,
@@ -133,6 +136,8 @@ struct Delta<'a> {
     #[serde(borrow, default)]
     partial_json: Raw<'a>,
     #[serde(borrow, default)]
+    thinking: Raw<'a>,
+    #[serde(borrow, default)]
     stop_reason: Raw<'a>,
 }
 
@@ -155,6 +160,7 @@ pub(super) fn whole(text: &str, into: &mut Gathered) -> Result<(), Problem> {
     for block in &content {
         match json::text(block.kind).as_deref() {
             Some("text") => into.say(&json::text(block.text).unwrap_or_default()),
+            Some("thinking") => into.think(&json::text(block.thinking).unwrap_or_default()),
             Some("tool_use") => into.call(part(block, arguments::whole(block.input))),
             Some(_) | None => {}
         }
@@ -168,7 +174,9 @@ pub(super) fn event(frame: &Frame, into: &mut Gathered) -> Result<Flow, Problem>
     let event: Event<'_> = json::read(&frame.data)?;
     match json::text(event.kind).unwrap_or_default().as_str() {
         "message_start" => {
-            event.message.into_iter().for_each(|message| into.tally.update(tally(message.usage)));
+            // What it has written by then is no more than a beginning.
+            let begun = |tally: Tally| Tally { output: None, ..tally };
+            event.message.into_iter().for_each(|message| into.tally.update(begun(tally(message.usage))));
         }
         "content_block_start" => {
             if let (Some(number), Some(block)) = (event.index, event.content_block) {
@@ -212,6 +220,7 @@ fn more(number: u64, delta: &Delta<'_>, into: &mut Gathered) {
     if let Some(text) = json::text(delta.text) {
         into.say(&text);
     }
+    into.think(&json::text(delta.thinking).unwrap_or_default());
     let Some(piece) = json::string(delta.partial_json, Lone::Escaped) else { return };
     match into.slot(number) {
         Some(Slot::Call(at)) => into.more(at, "", "", &piece),
@@ -248,6 +257,6 @@ fn tally(usage: Raw<'_>) -> Tally {
         input: input.map(|input| input.saturating_add(read.unwrap_or(0)).saturating_add(created)),
         output: json::count(counts.output_tokens),
         cached: read,
-        reasoning: None,
+        ..Tally::default()
     }
 }

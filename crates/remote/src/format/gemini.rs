@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Ask, Flow, Problem, complained, list, set, system, temperature, tool_of};
 use crate::arguments;
-use crate::gather::{Ended, Gathered, Part, Tally};
+use crate::booked::Tally;
+use crate::gather::{Ended, Gathered, Part};
 use crate::json::{self, Raw};
 
 /// Stands where the signature of a call would be, which no conversation of ours keeps;
@@ -161,6 +162,8 @@ struct Counts<'a> {
     thoughts_token_count: Raw<'a>,
     #[serde(borrow, default)]
     cached_content_token_count: Raw<'a>,
+    #[serde(borrow, default)]
+    total_token_count: Raw<'a>,
 }
 
 /// A piece of a streamed answer, which is of the form of a whole one.
@@ -198,6 +201,8 @@ fn take(piece: &Piece<'_>, into: &mut Gathered) {
         });
     } else if piece.thought != Some(true) {
         into.say(&json::text(piece.text).unwrap_or_default());
+    } else {
+        into.think(&json::text(piece.text).unwrap_or_default());
     }
 }
 
@@ -227,5 +232,6 @@ fn tally(usage: Raw<'_>) -> Tally {
         output,
         cached: json::count(counts.cached_content_token_count),
         reasoning: thoughts,
+        total: json::count(counts.total_token_count),
     }
 }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Ask, Flow, Problem, complained, list, openai, set, temperature, told, tool_of};
 use crate::arguments;
-use crate::gather::{Ended, Gathered, Part, Tally};
+use crate::booked::Tally;
+use crate::gather::{Ended, Gathered, Part};
 use crate::json::{self, Raw};
 
 pub(super) fn body(ask: &Ask<'_>) -> Value {
@@ -67,6 +68,8 @@ struct Message<'a> {
     #[serde(borrow, default)]
     content: Raw<'a>,
     #[serde(borrow, default)]
+    thinking: Raw<'a>,
+    #[serde(borrow, default)]
     tool_calls: Option<Vec<ToolCall<'a>>>,
 }
 
@@ -93,6 +96,7 @@ pub(super) fn chunk(text: &str, into: &mut Gathered) -> Result<Flow, Problem> {
     }
     into.likely(response.logprobs);
     if let Some(message) = &response.message {
+        into.think(&json::text(message.thinking).unwrap_or_default());
         into.say(&json::text(message.content).unwrap_or_default());
         for function in message.tool_calls.iter().flatten().filter_map(|call| call.function.as_ref()) {
             into.call(Part {

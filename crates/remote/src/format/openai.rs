@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Ask, Flow, Problem, complained, list, schema, set, temperature, told};
 use crate::arguments;
+use crate::booked::Tally;
 use crate::frames::Frame;
-use crate::gather::{Ended, Gathered, Part, Slot, Tally};
+use crate::gather::{Ended, Gathered, Part, Slot};
 use crate::json::{self, Lone, Raw};
 
 pub(super) fn body(ask: &Ask<'_>) -> Value {
@@ -100,6 +101,10 @@ struct Message<'a> {
     refusal: Raw<'a>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<ToolCall<'a>>>,
+    #[serde(borrow, default)]
+    reasoning_content: Raw<'a>,
+    #[serde(borrow, default)]
+    reasoning: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -127,6 +132,8 @@ struct Counts<'a> {
     #[serde(borrow, default)]
     completion_tokens: Raw<'a>,
     #[serde(borrow, default)]
+    total_tokens: Raw<'a>,
+    #[serde(borrow, default)]
     prompt_tokens_details: Option<Details<'a>>,
     #[serde(borrow, default)]
     completion_tokens_details: Option<Details<'a>>,
@@ -148,6 +155,7 @@ pub(super) fn whole(text: &str, into: &mut Gathered) -> Result<(), Problem> {
         json::part(choice.message).ok_or_else(|| "its answer is no message".to_owned())?;
     into.tally.update(tally(completion.usage));
     into.likely(logprobs(choice));
+    into.think(&thought(&message));
     let refusal = json::text(message.refusal);
     into.say(&refusal.clone().or_else(|| content(message.content)).unwrap_or_default());
     for call in message.tool_calls.unwrap_or_default() {
@@ -184,6 +192,7 @@ pub(super) fn event(frame: &Frame, into: &mut Gathered) -> Result<Flow, Problem>
             into.refused = true;
         }
         into.likely(logprobs(choice));
+        into.think(&thought(&message));
         into.say(&content(message.content).unwrap_or_default());
         message.tool_calls.unwrap_or_default().into_iter().for_each(|call| delta(call, into));
         if let Some(reason) = json::text(choice.finish_reason) {
@@ -215,6 +224,11 @@ fn delta(call: ToolCall<'_>, into: &mut Gathered) {
 
 fn logprobs<'a>(choice: &Choice<'a>) -> Raw<'a> {
     json::part::<Logprobs<'_>>(choice.logprobs).unwrap_or_default().content
+}
+
+/// What it tells of its thinking, under whichever of its names.
+fn thought(message: &Message<'_>) -> String {
+    json::text(message.reasoning_content).or_else(|| json::text(message.reasoning)).unwrap_or_default()
 }
 
 /// A text, or a list of parts with texts.
@@ -249,5 +263,6 @@ fn tally(usage: Raw<'_>) -> Tally {
         output: json::count(counts.completion_tokens),
         cached: json::count(input.unwrap_or_default().cached_tokens),
         reasoning: json::count(output.unwrap_or_default().reasoning_tokens),
+        total: json::count(counts.total_tokens),
     }
 }

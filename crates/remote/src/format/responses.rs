@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::{Ask, Flow, Problem, complained, list, schema, set, system, temperature, told};
 use crate::arguments;
+use crate::booked::Tally;
 use crate::frames::Frame;
-use crate::gather::{Ended, Gathered, Part, Tally};
+use crate::gather::{Ended, Gathered, Part};
 use crate::json::{self, Raw};
 use crate::trouble;
 
@@ -109,6 +110,8 @@ struct Counts<'a> {
     #[serde(borrow, default)]
     output_tokens: Raw<'a>,
     #[serde(borrow, default)]
+    total_tokens: Raw<'a>,
+    #[serde(borrow, default)]
     input_tokens_details: Option<Details<'a>>,
     #[serde(borrow, default)]
     output_tokens_details: Option<Details<'a>>,
@@ -154,6 +157,9 @@ pub(super) fn event(frame: &Frame, into: &mut Gathered) -> Result<Flow, Problem>
         "response.output_text.delta" => {
             into.likely(event.logprobs);
             into.say(&json::text(event.delta).unwrap_or_default());
+        }
+        "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+            into.think(&json::text(event.delta).unwrap_or_default());
         }
         "response.refusal.delta" => {
             into.refused = true;
@@ -234,5 +240,6 @@ fn tally(usage: Raw<'_>) -> Tally {
         output: json::count(counts.output_tokens),
         cached: json::count(input.unwrap_or_default().cached_tokens),
         reasoning: json::count(output.unwrap_or_default().reasoning_tokens),
+        total: json::count(counts.total_tokens),
     }
 }

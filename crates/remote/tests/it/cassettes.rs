@@ -132,6 +132,7 @@ fn read(name: &str, want: &Value, answer: &Answer) {
     }
     match want.get("usage") {
         Some(usage) => {
+            assert_eq!(answer.claim, None, "{name}: an honest count is booked as it is told");
             let count = |key: &str| usage[key].as_u64().unwrap();
             let want = Usage {
                 input: count("input"),

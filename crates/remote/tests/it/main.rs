@@ -13,6 +13,7 @@ mod conformance;
 mod likelihood;
 mod opening;
 mod trouble;
+mod usage;
 
 use std::sync::{Arc, Mutex};
 

@@ -149,6 +149,7 @@ impl Model for Elsewhere {
             text: "done".into(),
             calls: Vec::new(),
             likelihood: None,
+            claim: None,
         })
     }
 

@@ -24,8 +24,7 @@ impl WorkerLock {
     pub(super) fn take(dir: &Path) -> Result<Self, OpenError> {
         let path = dir.join(LOCK_FILE);
         let io = |source| OpenError::Io { path: path.clone(), source };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        let mut file = super::private(OpenOptions::new().read(true).write(true)).open(&path).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

@@ -22,6 +22,7 @@ mod watch;
 mod writer;
 mod writes;
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -88,6 +89,7 @@ impl SqliteStore {
             Role::Observer => None,
         };
         let path = dir.join(DATABASE);
+        make_database(&path)?;
         let conn = schema::open_writer(&path)?;
         let said =
             |error: rusqlite::Error| OpenError::Database { path: path.clone(), message: error.to_string() };
@@ -319,12 +321,32 @@ fn make_dir(dir: &Path) -> Result<(), OpenError> {
     if dir.is_dir() {
         return Ok(());
     }
-    std::fs::create_dir_all(dir).map_err(io(dir))?;
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(dir).map_err(io(dir))?;
     #[cfg(unix)]
     if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         std::fs::File::open(parent).and_then(|parent| parent.sync_all()).map_err(io(parent))?;
     }
     Ok(())
+}
+
+/// Makes the database before SQLite does it with the modes of the moment; its log takes these over.
+fn make_database(path: &Path) -> Result<(), OpenError> {
+    match private(OpenOptions::new().write(true)).create_new(true).open(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(OpenError::Io { path: path.to_owned(), source })
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Opens a file, making it for this user alone.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.create(true).truncate(false)
 }
 
 /// What SQLite said while we tried to do something.

@@ -133,6 +133,9 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
         create(&conn).map_err(said)?;
     }
     match kind(&conn).map_err(said)? {
+        Kind::Ours if has_code(&conn).map_err(said)? => {
+            return Err(OpenError::NotAStore { path: path.to_owned() });
+        }
         Kind::Ours => {}
         Kind::OtherVersion(found) => {
             return Err(OpenError::Version { path: path.to_owned(), found, expected: VERSION });
@@ -182,6 +185,9 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(said)?;
     conn.busy_timeout(BUSY).map_err(said)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    // What lies in a schema runs nothing, and a statement cannot damage the file.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(said)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(said)?;
     conn.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA locking_mode = NORMAL;").map_err(said)?;
     Ok(conn)
 }
@@ -196,6 +202,13 @@ fn kind(conn: &Connection) -> rusqlite::Result<Kind> {
         (0, 0, 0) => Kind::Fresh,
         _ => Kind::Foreign,
     })
+}
+
+/// Whether a database does things of its own when it is read or written. None of ours does.
+fn has_code(conn: &Connection) -> rusqlite::Result<bool> {
+    let query = "SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') \
+                 OR sql LIKE 'CREATE VIRTUAL%' OR sql LIKE '%GENERATED ALWAYS%'";
+    conn.query_row(query, [], |row| row.get(0)).map(|count: i64| count > 0)
 }
 
 /// Two processes may come here at once: the second finds the work done.

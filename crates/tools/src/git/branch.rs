@@ -68,7 +68,7 @@ impl Tool for GitBranch {
     async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {
         let Ok(args) = typed::<Args>(args) else { return Probed::Unknown };
         let looked = async {
-            let repository = Repository::open(ctx.workspace.root()).await?;
+            let repository = Repository::open(ctx.workspace.root(), &ctx.sandbox).await?;
             find::branch(&repository, &reference(&args.name), &ctx.key.to_string()).await
         };
         match tokio::time::timeout(ctx.timeout, looked).await {
@@ -88,7 +88,7 @@ fn told(name: &str, commit: &str) -> String {
 }
 
 async fn make(args: &Args, ctx: &CallContext) -> Result<String, NotDone> {
-    let repository = Repository::open(ctx.workspace.root()).await?;
+    let repository = Repository::open(ctx.workspace.root(), &ctx.sandbox).await?;
     let (name, key) = (reference(&args.name), ctx.key.to_string());
     if !repository.ask(&["check-ref-format", "--branch", &args.name]).await?.is_yes {
         return Err(NotDone::refused(
@@ -118,7 +118,7 @@ async fn make(args: &Args, ctx: &CallContext) -> Result<String, NotDone> {
 }
 
 async fn take_back(made: &Made<Args>, ctx: &CallContext) -> Result<String, NotDone> {
-    let repository = Repository::open(ctx.workspace.root()).await?;
+    let repository = Repository::open(ctx.workspace.root(), &ctx.sandbox).await?;
     let (short, name) = (&made.args.name, reference(&made.args.name));
     let Some(there) = repository.commit_at(&name).await? else {
         return Ok(format!("there is no branch {short}"));

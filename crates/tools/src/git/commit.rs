@@ -93,7 +93,7 @@ impl Tool for GitCommit {
     async fn probe(&self, args: Value, ctx: &CallContext) -> Probed {
         let Ok(args) = typed::<Args>(args) else { return Probed::Unknown };
         let looked = async {
-            let repository = Repository::open(ctx.workspace.root()).await?;
+            let repository = Repository::open(ctx.workspace.root(), &ctx.sandbox).await?;
             earlier(&repository, &args, &ctx.key.to_string()).await
         };
         match tokio::time::timeout(ctx.timeout, looked).await {
@@ -129,7 +129,7 @@ impl Target {
 }
 
 async fn make(args: &Args, ctx: &CallContext) -> Result<String, NotDone> {
-    let repository = Repository::open(ctx.workspace.root()).await?;
+    let repository = Repository::open(ctx.workspace.root(), &ctx.sandbox).await?;
     let key = ctx.key.to_string();
     if let Some((target, found, files)) = earlier(&repository, args, &key).await? {
         // It may have been killed before the index followed.
@@ -200,7 +200,13 @@ async fn staged(
         return Err(NotDone::refused("nothing changed that could be committed", "change something first"));
     }
     let names = joined(&files);
-    unfiltered(repository, &names).await?;
+    // As the workspace says, and as the branch does: an agent may have changed the former.
+    for words in [
+        &["check-attr", "-z", "--stdin", "filter"][..],
+        &["check-attr", "--cached", "-z", "--stdin", "filter"],
+    ] {
+        unfiltered(repository, &asked(&variables, words, &names)).await?;
+    }
     let add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
     repository.told(&asked(&variables, &add, &names)).await?;
     Ok((repository.told(&asked(&variables, &["write-tree"], b"")).await?, files))
@@ -215,11 +221,11 @@ fn joined(files: &[String]) -> Vec<u8> {
     files.iter().flat_map(|file| file.bytes().chain([0])).collect()
 }
 
-/// Refuses files that git would run a program for.
-async fn unfiltered(repository: &Repository, names: &[u8]) -> Result<(), NotDone> {
-    let words = ["check-attr", "-z", "--stdin", "filter"];
-    let answer = repository.put(&Question { words: &words, input: names, ..Question::default() }).await?;
-    let said = if answer.is_yes { answer.names() } else { return Err(answer.refusal(&words)) };
+/// Refuses files that git would run a program for. The programs are switched off, so nothing
+/// ran that far; but what such a file holds belongs into no commit.
+async fn unfiltered(repository: &Repository, question: &Question<'_>) -> Result<(), NotDone> {
+    let answer = repository.put(question).await?;
+    let said = if answer.is_yes { answer.names() } else { return Err(answer.refusal(question.words)) };
     let filtered = said.chunks(3).find_map(|row| match row {
         [file, _, filter] if filter != "unspecified" && filter != "unset" => Some((file, filter)),
         _ => None,
@@ -283,7 +289,7 @@ async fn follow(repository: &Repository, files: &[String]) -> Result<(), NotDone
 }
 
 async fn take_back(made: &Made<Args>, ctx: &CallContext) -> Result<String, NotDone> {
-    let repository = Repository::open(ctx.workspace.root()).await?;
+    let repository = Repository::open(ctx.workspace.root(), &ctx.sandbox).await?;
     let known = made.result.clone().and_then(|result| serde_json::from_value::<Put>(result).ok());
     let found = find::commit(&repository, &made.key).await?;
     let (put, there) = match (known, found) {

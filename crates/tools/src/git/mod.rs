@@ -11,9 +11,11 @@
 //! something is taken back on which others have built.
 
 pub(crate) mod branch;
+mod caged;
 pub(crate) mod commit;
 mod find;
 mod repository;
+mod settings;
 
 use bowline_core::tool::Repeat;
 use bowline_core::undo::{How, Undo};
@@ -66,6 +68,9 @@ pub(crate) enum NotDone {
     /// Git cannot be started, or did not come back.
     #[error("git cannot be run: {0}")]
     NoGit(String),
+    /// The machine was too busy for it.
+    #[error("git cannot be run just now: {0}")]
+    Trouble(String),
 }
 
 impl NotDone {
@@ -77,7 +82,7 @@ impl NotDone {
 impl From<NotDone> for ToolOutput {
     fn from(why: NotDone) -> Self {
         match why {
-            NotDone::Raced { .. } => Self::trouble(why.to_string(), None),
+            NotDone::Raced { .. } | NotDone::Trouble(_) => Self::trouble(why.to_string(), None),
             NotDone::Refused { .. } | NotDone::Git { .. } | NotDone::NoGit(_) => Self::error(why.to_string()),
         }
     }

@@ -1,4 +1,5 @@
-//! The repository of a workspace: git asked for one thing at a time.
+//! The repository of a workspace: git asked for one thing at a time, without the programs
+//! that its settings name, and in a cage of its own where the run has one.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,8 +8,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::NotDone;
-use crate::background;
+use super::caged::Room;
+use super::settings::Settings;
 use crate::program::git;
+use crate::{Sandbox, background};
 
 /// Most bytes that are read of an answer.
 const ANSWER_MAX: u64 = 32 * 1024 * 1024;
@@ -22,6 +25,9 @@ const NOTHING: &str = "";
 /// A repository whose top is the workspace.
 pub(crate) struct Repository {
     folder: PathBuf,
+    settings: Settings,
+    /// In what git runs; `None`: in nothing.
+    room: Option<Room>,
 }
 
 /// What git is asked.
@@ -42,21 +48,31 @@ pub(super) struct Answer {
 impl Repository {
     /// The repository of this folder, which must be its top: what is above a workspace is
     /// not the agent's.
-    pub(super) async fn open(folder: &Path) -> Result<Self, NotDone> {
-        let this = Self { folder: folder.to_owned() };
-        let found = this.ask(&["rev-parse", "--show-prefix"]).await?;
-        if !found.is_yes {
-            return Err(NotDone::refused(
-                format!("there is no repository that git can use in the workspace: {}", found.said),
-                "work in the folder itself (workspace.mode = \"in-place\"), or `git init` it first",
-            ));
+    pub(super) async fn open(folder: &Path, sandbox: &Sandbox) -> Result<Self, NotDone> {
+        let mut this = Self { folder: folder.to_owned(), settings: Settings::default(), room: None };
+        // These two read settings and no file of the workspace, so they need no cage.
+        let words = ["config", "--list", "-z", "--show-scope", "--show-origin"];
+        let listed = this.ask(&words).await?;
+        if !listed.is_yes {
+            return Err(no_repository(&listed.said));
         }
-        if !found.text().is_empty() {
+        let mut writable = vec![folder.to_owned()];
+        writable.extend_from_slice(sandbox.also_written());
+        this.settings = Settings::of(&listed.output, folder, &writable)?;
+        let words = ["rev-parse", "--show-prefix", "--absolute-git-dir", "--git-common-dir"];
+        let found = this.ask(&words).await?;
+        let text = found.text();
+        let (true, [prefix, own, common]) = (found.is_yes, &text.split('\n').collect::<Vec<_>>()[..]) else {
+            return Err(no_repository(&found.said));
+        };
+        if !prefix.is_empty() {
             return Err(NotDone::refused(
                 "the workspace is not the top folder of its repository",
                 "name the top folder as the workspace, with mode \"in-place\"",
             ));
         }
+        let places = [folder.join(own), folder.join(common)];
+        this.room = Room::of(sandbox, folder, places, &this.settings.files).await?;
         Ok(this)
     }
 
@@ -118,13 +134,20 @@ impl Repository {
     }
 
     pub(super) async fn put(&self, question: &Question<'_>) -> Result<Answer, NotDone> {
-        let mut command = git::command(&self.folder);
-        command
-            .args(question.words)
-            .envs(question.variables.iter().copied())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let (mut command, hold) = match &self.room {
+            Some(room) => {
+                let carried = self.settings.taken_out.iter().chain(&self.settings.carried);
+                let (command, hold) = room.command(carried, question).await?;
+                (command, Some(hold))
+            }
+            None => {
+                let mut command = git::command(&self.folder);
+                command.args(self.settings.taken_out.iter().flat_map(|setting| ["-c", setting]));
+                command.args(question.words).envs(question.variables.iter().copied());
+                (command, None)
+            }
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let lost = |error: std::io::Error| NotDone::NoGit(error.to_string());
         let mut child = command.spawn().map_err(lost)?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -153,9 +176,17 @@ impl Repository {
             return Err(NotDone::NoGit("it said more than can be read".into()));
         }
         let ended = child.wait().await.map_err(lost)?;
-        let said = String::from_utf8_lossy(&said).trim().chars().take(SAID_MAX).collect();
+        let said: String = String::from_utf8_lossy(&said).trim().chars().take(SAID_MAX).collect();
+        super::caged::settled(hold, &ended, &said)?;
         Ok(Answer { is_yes: ended.success(), output, said })
     }
+}
+
+fn no_repository(said: &str) -> NotDone {
+    NotDone::refused(
+        format!("there is no repository that git can use in the workspace: {said}"),
+        "work in the folder itself (workspace.mode = \"in-place\"), or `git init` it first",
+    )
 }
 
 /// Copies a file, if it is there.

@@ -4,8 +4,9 @@
 //! that was not synced is bound to the boot it was made in until it is.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bowline_core::provenance::Digest;
@@ -96,7 +97,7 @@ impl Base {
     /// Writes it down, whole. Blocks.
     pub(crate) fn keep(&self, at: &Path) -> io::Result<()> {
         let folder = at.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
+        private_folder(folder)?;
         let bytes = serde_json::to_vec(self)?;
         let _ = fs::remove_file(synced(at));
         write_whole(at, &bytes, self.boot.is_none())
@@ -139,10 +140,15 @@ fn synced(base: &Path) -> PathBuf {
     base.with_extension("synced")
 }
 
-/// A file with this content, or none. Blocks.
+/// A folder of ours, for this user alone. Blocks.
+pub(crate) fn private_folder(at: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(at)
+}
+
+/// A file of ours with this content, or none; for this user alone. Blocks.
 pub(crate) fn write_whole(at: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     let temp = partial(at);
-    let mut file = File::create(&temp)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temp)?;
     file.write_all(bytes)?;
     if sync {
         file.sync_all()?;

@@ -297,7 +297,7 @@ impl Attempt<'_> {
         }
         let note = Note { back: self.back, paths, folders };
         let kept = serde_json::to_vec(&note).map_err(io::Error::from);
-        let made = self.note.parent().map_or(Ok(()), fs::create_dir_all);
+        let made = self.note.parent().map_or(Ok(()), super::base::private_folder);
         made.and(kept).and_then(|bytes| write_whole(self.note, &bytes, true)).map_err(Broken::Note)
     }
 

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use bowline_core::event::{LandOutcome, MovedOn};
 
 pub use crate::workspace::Thing;
+pub(crate) use base::private_folder;
 pub use base::{BadBase, Base, forget};
 pub use changes::Difference;
 

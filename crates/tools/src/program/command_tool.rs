@@ -91,7 +91,7 @@ impl Tool for CommandCall {
         };
         let text = ran.transcript(ctx.timeout);
         match ran.ended {
-            Ended::Exited(0) => ToolOutput::ok(ran.output),
+            Ended::Exited(0) => ToolOutput::ok(ran.answer()),
             Ended::Exited(EXIT_UNAVAILABLE) => ToolOutput::trouble(text, None),
             Ended::Killed(_) | Ended::Exited(EXIT_UNKNOWN) => {
                 ToolOutput { how: Returned::Unknown, text, spent: None }

@@ -1,10 +1,15 @@
 //! Git as a program that runs nothing else, and as a lister of files.
 //!
 //! A repository is somebody's: what its configuration names is not run. Hooks, the file
-//! system monitor, lazy fetching, upkeep and prompts are off, and there is a deadline. A
-//! repository whose files cannot be listed is like none at all.
+//! system monitor, signing, lazy fetching, upkeep and prompts are off, and there is a deadline.
+//! Programs under names we cannot know (filters and drivers) are taken out by
+//! `crate::git`, which lets git read files; listing reads none. Git itself is looked for
+//! only where the agent cannot put another. A repository whose files cannot be listed is
+//! like none at all.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -19,7 +24,8 @@ const LIST_MAX: Duration = Duration::from_secs(20);
 /// Most bytes of names.
 const NAMES_MAX: u64 = 32 * 1024 * 1024;
 
-const SETTINGS: [&str; 14] = [
+/// Put before every question, also in a cage.
+pub(crate) const SETTINGS: [&str; 20] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.untrackedCache=false",
@@ -34,11 +40,39 @@ const SETTINGS: [&str; 14] = [
     "safe.bareRepository=explicit",
     "protocol.allow=never",
     "credential.helper=",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "push.gpgSign=false",
+    "log.showSignature=false",
+    "diff.external=",
+    "core.sshCommand=",
 ];
+
+/// Switches of its environment.
+pub(crate) const SWITCHES: [(&str, &str); 4] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+];
+
+/// Git, found on the search path: not in a folder that is relative, and not where the agent
+/// works.
+pub(crate) fn program(folder: &Path) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
+    let runs = |file: &PathBuf| {
+        file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let is_elsewhere = |file: &PathBuf| !file.starts_with(folder);
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let found = folders.map(|folder| folder.join("git")).filter(is_elsewhere).filter(runs);
+    found.filter_map(|file| file.canonicalize().ok()).find(is_elsewhere)
+}
 
 /// Git in a folder, with nothing of ours but its own settings, dead when we are.
 pub(crate) fn command(folder: &Path) -> Command {
-    let mut command = Command::new("git");
+    // Where there is none, starting it says so.
+    let mut command = Command::new(program(folder).unwrap_or_else(|| "/nowhere/git".into()));
     for setting in SETTINGS {
         command.args(["-c", setting]);
     }
@@ -46,8 +80,7 @@ pub(crate) fn command(folder: &Path) -> Command {
         .current_dir(folder)
         .env_clear()
         .envs(environment())
-        .envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")])
-        .env("GIT_LITERAL_PATHSPECS", "1")
+        .envs(SWITCHES)
         .process_group(0)
         .kill_on_drop(true);
     tether::tie(&mut command);

@@ -35,11 +35,12 @@ use bowline_core::event::Confinement;
 use capture::Capture;
 
 use crate::ToolOutput;
-use crate::sandbox::{self, Author, Sandbox, Wish};
+use crate::sandbox::{self, Author, Sandbox, Sweep, Wish};
 
 pub(crate) use command::RunCommand;
 pub(crate) use command_tool::{CommandCall, command_spec};
 pub use served::{Hosted, Served, ServedPipes};
+pub(crate) use tether::tie;
 
 /// What a person should know before programs run without a cage: for the command line to print.
 pub const UNSANDBOXED_WARNING: &str = "commands are not sandboxed: they run with your rights, outside the workspace \
@@ -90,6 +91,8 @@ pub(crate) struct Ran {
     pub(crate) output: String,
     /// Its standard error.
     pub(crate) errors: String,
+    /// What we have to say about what it did.
+    pub(crate) told: Vec<String>,
 }
 
 /// Why a program did not start.
@@ -165,8 +168,14 @@ impl Ran {
             line("[standard error]\n");
             line(&self.errors);
         }
+        self.told.iter().for_each(|told| line(told));
         line(&self.ended.in_words(limit));
         text
+    }
+
+    /// What it printed, and what we have to say about it.
+    pub(crate) fn answer(self) -> String {
+        self.told.into_iter().fold(self.output, |text, told| text + "\n" + &told)
     }
 }
 
@@ -176,7 +185,7 @@ impl Program<'_> {
         // No part of the time limit, which is the program's own.
         let made = tokio::time::timeout(SETUP_MAX, self.command()).await;
         let late = |_| NotStarted::Passing(format!("the sandbox was not ready within {SETUP_MAX:?}"));
-        let (command, mut hold) = made.map_err(late)??;
+        let (command, mut hold, sweep) = made.map_err(late)??;
         let input = whole(&self.input).inspect_err(|_| hold.iter_mut().for_each(Hold::gone))?;
         let mut child = self.spawn(command, input).inspect_err(|_| hold.iter_mut().for_each(Hold::gone))?;
         // Dropped before the hold, which lets the cage go but leaves its stand-ins.
@@ -213,7 +222,11 @@ impl Program<'_> {
                 }
             }
         };
-        let ran = Ran { ended, output: output.into_text(), errors: errors.into_text() };
+        let told = match sweep {
+            Some(sweep) => sweep.after().await,
+            None => Vec::new(),
+        };
+        let ran = Ran { ended, output: output.into_text(), errors: errors.into_text(), told };
         match hold {
             Some(hold) => {
                 let program = self.argv.first().map(String::as_str).unwrap_or_default();
@@ -223,13 +236,13 @@ impl Program<'_> {
         }
     }
 
-    async fn command(&self) -> Result<(Command, Option<Hold>), String> {
+    async fn command(&self) -> Result<(Command, Option<Hold>, Option<Sweep>), String> {
         match self.sandbox {
-            Sandbox::Off => Ok((self.plain()?, None)),
+            Sandbox::Off => Ok((self.plain()?, None, None)),
             Sandbox::Caged { cages, read, write, narrow, outlet, .. } => {
                 match self.sandbox.confinement().await {
                     Ok(Confinement::Caged) => {}
-                    Ok(Confinement::Uncaged) => return Ok((self.plain()?, None)),
+                    Ok(Confinement::Uncaged) => return Ok((self.plain()?, None, None)),
                     Err(missing) => return Err(format!("{}; {}", missing.what, missing.remedy)),
                 }
                 let wish = Wish {
@@ -241,8 +254,8 @@ impl Program<'_> {
                     write: write.clone(),
                     narrow: narrow.clone().filter(|_| !self.is_own_tool),
                 };
-                let caged = sandbox::caged(cages, wish, outlet.as_ref()).await?;
-                Ok((Command::from(caged.command), Some(caged.hold)))
+                let (caged, sweep) = sandbox::caged(cages, wish, outlet.as_ref()).await?;
+                Ok((Command::from(caged.command), Some(caged.hold), Some(sweep)))
             }
         }
     }
@@ -389,7 +402,7 @@ mod tests {
     use super::*;
 
     fn told(ended: Ended, report: Report) -> Result<Ended, String> {
-        let ran = Ran { ended, output: String::new(), errors: String::new() };
+        let ran = Ran { ended, output: String::new(), errors: String::new(), told: Vec::new() };
         told_by_cage("x", ran, report).map(|ran| ran.ended)
     }
 

@@ -12,7 +12,7 @@ use bowline_cage::Hold;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::{DRAIN_MAX, Ended, Group, Program, Ran, ended, is_own_exit};
-use crate::sandbox::{Author, Sandbox};
+use crate::sandbox::{Author, Sandbox, Sweep};
 
 /// A program to start and keep. Who wrote the task wrote its words, so the files
 /// they name are granted for reading.
@@ -47,6 +47,7 @@ pub struct Hosted {
     group: Group,
     child: Child,
     hold: Option<Hold>,
+    sweep: Option<Sweep>,
     program: String,
 }
 
@@ -64,12 +65,12 @@ impl Served<'_> {
             input: Vec::new(),
             limit: Duration::MAX,
         };
-        let (command, mut hold) = plan.command().await?;
+        let (command, mut hold, sweep) = plan.command().await?;
         let child = plan.spawn(command, Stdio::piped()).inspect_err(|_| hold.iter_mut().for_each(Hold::gone));
         let mut child = child.map_err(|not_started| not_started.message())?;
         let group = Group::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let hosted = Hosted { group, child, hold, program };
+        let hosted = Hosted { group, child, hold, sweep, program };
         match pipes {
             (Some(input), Some(output), Some(errors)) => Ok((hosted, ServedPipes { input, output, errors })),
             _ => Err(format!("{:?} was started without pipes", hosted.program)),
@@ -82,7 +83,7 @@ impl Hosted {
     pub fn ended(&mut self) -> Option<String> {
         let ended = ended(Ok(self.child.try_wait().ok()??));
         let Some(hold) = &self.hold else { return Some(ended.in_words(Duration::ZERO)) };
-        let ran = Ran { ended, output: String::new(), errors: String::new() };
+        let ran = Ran { ended, output: String::new(), errors: String::new(), told: Vec::new() };
         let told = super::told_by_cage(&self.program, ran, hold.report());
         Some(told.map_or_else(|why| why, |ran| ran.ended.in_words(Duration::ZERO)))
     }
@@ -104,6 +105,10 @@ impl Hosted {
         self.group.kill();
         if status.is_none() {
             status = tokio::time::timeout(DRAIN_MAX, self.child.wait()).await.ok();
+        }
+        if let Some(sweep) = self.sweep.take() {
+            // Nobody reads it any more; the next program's output tells of what is found later.
+            sweep.after().await;
         }
         status.map(ended)
     }

@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 /// Makes the kernel kill the program when the thread that starts it ends.
 #[expect(unsafe_code, reason = "the child must ask for this between fork and exec")]
-pub(super) fn tie(command: &mut Command) {
+pub(crate) fn tie(command: &mut Command) {
     let parent = getpid();
     let ask = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bowline_cage::{Cage, Launcher, Missing};
 
+use super::homes::Homes;
 use crate::background;
 
 /// Looking for a cage tries it; a machine that takes longer has none at the moment.
@@ -19,6 +20,7 @@ pub struct Cages {
     /// What is known for good: a cage, or that there is none.
     found: Arc<Mutex<Option<Result<Cage, NoCage>>>>,
     kept: Vec<PathBuf>,
+    homes: Homes,
 }
 
 /// Why there is no cage.
@@ -59,6 +61,16 @@ impl Cages {
     /// Folders of ours.
     pub(super) fn kept(&self) -> &[PathBuf] {
         &self.kept
+    }
+
+    /// The same for one run, which remembers what lay under our name before its programs ran.
+    pub(super) fn for_one_run(&self) -> Self {
+        Self { homes: Homes::default(), ..self.clone() }
+    }
+
+    /// What lay under our name before programs ran.
+    pub(super) fn homes(&self) -> &Homes {
+        &self.homes
     }
 
     fn look(&self) -> Result<Cage, NoCage> {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use bowline_cage::{Grant, Network};
 
-use super::secrets::{FOUND_MAX, Nested};
+use super::OURS;
+use super::secrets::{FOUND_MAX, Nested, NoLook, which_at};
 use crate::background::StopFlag;
 
 /// Read-only for programs inside the workspace, also where it is not there yet.
@@ -16,11 +17,8 @@ const PROTECTED: [&str; 3] = [".git", ".agent", ".mcp.json"];
 /// Secrets: there, but programs cannot open it.
 const HIDDEN: &str = ".env";
 
-/// Our own folder: cannot be opened where it is, and cannot be made.
-const OURS: &str = ".bowline";
-
 /// Files of the user's home that run, or let others in, at the next login.
-const LOGIN: [&str; 11] = [
+const LOGIN: [&str; 12] = [
     ".bashrc",
     ".bash_profile",
     ".bash_login",
@@ -30,6 +28,7 @@ const LOGIN: [&str; 11] = [
     ".zprofile",
     ".ssh",
     ".gitconfig",
+    ".config/git",
     ".config/fish",
     ".config/autostart",
 ];
@@ -67,10 +66,10 @@ pub(super) struct Surroundings<'a> {
 }
 
 /// The grant of a wish. The error says why there can be none.
-pub(super) fn grant(wish: &Wish, around: Surroundings<'_>, stop: &StopFlag) -> Result<Grant, String> {
-    let mut writable = own_folder(wish);
-    writable.extend_from_slice(&wish.write);
-    let roots: Vec<PathBuf> = writable.iter().map(|root| real(root)).collect();
+pub(super) fn grant(wish: &Wish, around: &Surroundings<'_>, stop: &StopFlag) -> Result<Grant, String> {
+    let mut granted = own_folder(wish);
+    granted.extend_from_slice(&wish.write);
+    let (writable, roots) = (granted, writable(wish));
     let mut read = readable(wish, &writable);
     if wish.narrow.is_some() {
         read.push(wish.folder.clone());
@@ -86,32 +85,70 @@ pub(super) fn grant(wish: &Wish, around: Surroundings<'_>, stop: &StopFlag) -> R
         }
         hidden.push(kept);
     }
-    if let Some(home) = around.home.map(|home| real(&home)).filter(|home| is_below(home, &roots)) {
+    if let Some(home) = around.home.as_ref().map(|home| real(home)).filter(|home| is_below(home, &roots)) {
         // A linked one cannot be held; what it leads to can.
         let held = LOGIN.iter().map(|name| home.join(name)).map(|path| real(&path));
         protected.extend(held.filter(|path| is_below(path, &roots)));
     }
-    let mut nested = Nested::default();
-    for root in roots.iter().chain(&read) {
-        nested.extend(Nested::below(root, stop));
-    }
-    if nested.is_cut {
-        return Err("the granted folders hold more files, or lie deeper, than can be looked through for .git and .env; \
-             name a smaller folder as the workspace"
-            .to_owned());
-    }
-    if nested.count() > FOUND_MAX {
-        return Err(format!(
-            "more than {FOUND_MAX} files and folders must be kept from programs (.git and .env below the granted \
-             folders); name a smaller folder as the workspace"
-        ));
-    }
+    let nested = looked_through(&roots, &read, stop)?;
+    let kept: Vec<_> = around.kept.iter().filter_map(|folder| which_at(&real(folder))).collect();
     protected.extend(nested.repositories.into_iter().filter(|path| is_below(path, &roots)));
+    hidden.splice(0..0, nested.closed);
     hidden.extend(nested.secrets);
+    let homes = nested.homes.into_iter().filter(|(path, one)| !kept.contains(one) && !is_stand_in(path));
+    hidden.extend(homes.map(|(path, _)| path));
 
     let env = wish.variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    let network = around.proxy.map_or(Network::None, Network::Proxy);
+    let network = around.proxy.clone().map_or(Network::None, Network::Proxy);
     Ok(Grant { read, write: writable, protected, hidden, network, env: env.collect(), ..Grant::default() })
+}
+
+/// The folders a wish may write, without links.
+pub(super) fn writable(wish: &Wish) -> Vec<PathBuf> {
+    own_folder(wish).iter().chain(&wish.write).map(|root| real(root)).collect()
+}
+
+/// Everything that must be kept from programs in these folders.
+fn looked_through(roots: &[PathBuf], read: &[PathBuf], stop: &StopFlag) -> Result<Nested, String> {
+    let mut nested = Nested::default();
+    for root in roots {
+        nested.extend(Nested::below(root, stop).map_err(|why| why.message())?);
+    }
+    for root in read.iter().map(|root| real(root)) {
+        match Nested::below(&root, stop) {
+            Ok(found) => nested.extend(found),
+            // What we cannot look into, nobody gets to see.
+            Err(NoLook::Closed(path, _)) if !roots.contains(&path) => nested.closed.push(path),
+            Err(why) => return Err(why.message()),
+        }
+    }
+    if nested.count() > FOUND_MAX {
+        let example = nested.example().map(|path| path.display().to_string()).unwrap_or_default();
+        return Err(format!(
+            "more than {FOUND_MAX} files and folders must be kept from programs (.git, .env, .bowline and what cannot be \
+             looked into below the granted folders), as {example}; remove those that a program made, or name a smaller \
+             folder as the workspace"
+        ));
+    }
+    Ok(nested)
+}
+
+/// What a cage puts in the place of something that is missing.
+fn is_stand_in(path: &Path) -> bool {
+    let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    is_folder && std::fs::File::open(path).is_ok_and(bowline_cage::is_stand_in)
+}
+
+/// What makes the cage must not lie where programs write: the next cage would be of their making.
+pub(super) fn out_of_reach(bubblewrap: &Path, writable: &[PathBuf]) -> Result<(), String> {
+    if !is_below(bubblewrap, writable) && !is_below(&real(bubblewrap), writable) {
+        return Ok(());
+    }
+    Err(format!(
+        "the bubblewrap that was found, {}, lies where the programs of the task may write; take its folder out of \
+         PATH, or install bubblewrap for the system",
+        bubblewrap.display()
+    ))
 }
 
 /// What a program may write of the folder it runs in. A part that is not there, or
@@ -176,7 +213,7 @@ mod tests {
 
     fn granted(folder: &Path, home: Option<&Path>, kept: &[PathBuf]) -> Grant {
         let around = Surroundings { kept, home: home.map(Path::to_owned), proxy: None };
-        grant(&wish(folder), around, &StopFlag::default()).unwrap()
+        grant(&wish(folder), &around, &StopFlag::default()).unwrap()
     }
 
     #[test]
@@ -193,6 +230,18 @@ mod tests {
         }
         let elsewhere = granted(&home.join("dotfiles"), Some(&home), &[]);
         assert!(!elsewhere.protected.contains(&home.join(".bashrc")), "it cannot be seen there");
+    }
+
+    #[test]
+    fn a_bubblewrap_that_programs_could_replace_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let planted = root.join("venv/bin/bwrap");
+        fs::create_dir_all(planted.parent().unwrap()).unwrap();
+        fs::write(&planted, "").unwrap();
+        let why = out_of_reach(&planted, std::slice::from_ref(&root)).unwrap_err();
+        assert!(why.contains("take its folder out of PATH"), "{why}");
+        assert!(out_of_reach(Path::new("/usr/bin/bwrap"), &[root]).is_ok());
     }
 
     #[test]

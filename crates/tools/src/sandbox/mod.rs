@@ -8,6 +8,7 @@
 
 mod cages;
 mod grant;
+mod homes;
 mod outlet;
 mod secrets;
 
@@ -27,7 +28,11 @@ use grant::Surroundings;
 
 pub use cages::{Cages, NoCage};
 pub(crate) use grant::{Author, Wish};
+pub(crate) use homes::Sweep;
 pub use outlet::Outlet;
+
+/// Our own folder: cannot be opened where it is, and cannot be made.
+const OURS: &str = ".bowline";
 
 /// Longest time for making a cage ready.
 const READY_MAX: Duration = Duration::from_secs(30);
@@ -69,7 +74,7 @@ impl Sandbox {
     #[must_use]
     pub fn of(task: &Task, cages: &Cages, reach: &Reach) -> Self {
         let caged = |read: &[String], write: &[String], missing| Self::Caged {
-            cages: cages.clone(),
+            cages: cages.for_one_run(),
             read: read.iter().map(PathBuf::from).collect(),
             write: write.iter().map(PathBuf::from).collect(),
             narrow: narrow(task),
@@ -99,12 +104,25 @@ impl Sandbox {
         }
     }
 
+    /// What programs may write besides the workspace.
+    pub(crate) fn also_written(&self) -> &[PathBuf] {
+        match self {
+            Self::Off => &[],
+            Self::Caged { write, .. } => write,
+        }
+    }
+
     /// Ends the network of the programs and waits until nothing goes through it any
     /// more. For all clones.
     pub async fn close(&self) {
         match self {
-            Self::Off | Self::Caged { outlet: None, .. } => {}
-            Self::Caged { outlet: Some(outlet), .. } => outlet.close().await,
+            Self::Off => {}
+            Self::Caged { outlet, cages, .. } => {
+                if let Some(outlet) = outlet {
+                    outlet.close().await;
+                }
+                cages.homes().after_all().await;
+            }
         }
     }
 }
@@ -131,7 +149,11 @@ pub fn runs_programs(task: &Task) -> bool {
 }
 
 /// The program in its cage, not started yet.
-pub(crate) async fn caged(cages: &Cages, mut wish: Wish, outlet: Option<&Outlet>) -> Result<Caged, String> {
+pub(crate) async fn caged(
+    cages: &Cages,
+    mut wish: Wish,
+    outlet: Option<&Outlet>,
+) -> Result<(Caged, Sweep), String> {
     let cage = cages.cage().await.map_err(|missing| format!("{}; {}", missing.what, missing.remedy))?;
     let proxy = match outlet {
         Some(outlet) => Some(outlet.socket().await?),
@@ -142,16 +164,23 @@ pub(crate) async fn caged(cages: &Cages, mut wish: Wish, outlet: Option<&Outlet>
         wish.variables.extend(["no_proxy", "NO_PROXY"].map(|name| (name.to_owned(), "localhost".to_owned())));
     }
     let kept = cages.kept().to_vec();
+    let homes = cages.homes().clone();
     let work = move |stop: &background::StopFlag| {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let granted = grant::grant(&wish, Surroundings { kept: &kept, home, proxy }, stop)?;
+        let mut sweep = homes.before(&grant::writable(&wish), &kept, stop)?;
+        let around = Surroundings { kept: &kept, home, proxy };
+        let mut granted = grant::grant(&wish, &around, stop)?;
+        if sweep.early(&granted.hidden, stop)? {
+            granted = grant::grant(&wish, &around, stop)?;
+        }
+        grant::out_of_reach(cage.bubblewrap(), &granted.write)?;
         let caged = cage.command(&granted, &wish.argv, &wish.folder);
         let mut caged = caged.map_err(|refused| format!("{refused}; {}", refused.remedy()))?;
         if stop.is_set() {
             // It will not be started, so nothing leans on its stand-ins.
             caged.hold.gone();
         }
-        Ok(caged)
+        Ok((caged, sweep))
     };
     background::run(READY_MAX, work).await.map_err(|not_done| not_done.message(READY_MAX))?
 }

@@ -245,7 +245,7 @@ fn sibling(source: &Workspace, to: &Path) -> Result<PathBuf, CopyError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     };
-    fs::create_dir_all(parent).map_err(io)?;
+    crate::isolation::private_folder(parent).map_err(io)?;
     let parent = parent.canonicalize().map_err(io)?;
     if let Ok(below) = parent.join(name).strip_prefix(source.root()) {
         let skipped = below.components().any(|part| SKIPPED.iter().any(|skip| part.as_os_str() == *skip));

@@ -227,6 +227,7 @@ fn finished(step: u32, tokens: u64) -> Event {
         calls: Vec::new(),
         heard: None,
         likelihood: None,
+        claim: None,
     }
 }
 

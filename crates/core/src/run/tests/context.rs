@@ -88,6 +88,7 @@ fn reply(step: u32, round: &Round) -> What {
             head: format!("words of step {step}"),
             calls,
             likelihood: None,
+            claim: None,
         },
     }
 }

@@ -124,8 +124,10 @@ fn a_step_without_it_is_written_as_before_and_one_with_it_comes_back() {
         calls: Vec::new(),
         heard: None,
         likelihood,
+        claim: None,
     };
-    assert!(!serde_json::to_string(&finished(None)).unwrap().contains("likelihood"));
+    let plain = serde_json::to_string(&finished(None)).unwrap();
+    assert!(!plain.contains("likelihood") && !plain.contains("claim"), "{plain}");
     let told = finished(Some(Ppm(930_000)));
     let written = serde_json::to_string(&told).unwrap();
     assert!(written.contains("\"likelihood\":930000"), "{written}");

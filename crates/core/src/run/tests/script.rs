@@ -173,6 +173,7 @@ pub(super) fn reply(run: &Run, line: &str) -> Reply {
         head: words.into(),
         calls,
         likelihood,
+        claim: None,
     }
 }
 
