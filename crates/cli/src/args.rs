@@ -282,6 +282,12 @@ pub(crate) struct ApproveArgs {
     /// Do not ask back
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Only if the question is about this content: the first digits of its sha256, as shown
+    #[arg(long, value_name = "SHA256")]
+    pub(crate) content: Option<String>,
+    /// Show long arguments whole
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Words)]

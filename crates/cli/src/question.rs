@@ -12,7 +12,9 @@ use bowline_core::gate::Disposition;
 use bowline_core::id::{ActionId, RunId};
 use bowline_core::input::Signal;
 use bowline_core::message::Payload;
+use bowline_core::provenance::Digest;
 use bowline_core::run::{BatchCall, Run, Thread, Wait};
+use bowline_core::untrusted::{escape_exact, exhibit};
 use bowline_core::view::assured;
 use bowline_store::RunStore;
 
@@ -26,12 +28,16 @@ use crate::report;
 const FILES_SHOWN: usize = 20;
 
 /// The lines that show what is asked.
-pub(crate) async fn shown(store: &dyn RunStore, run: &Run, wait: &Wait) -> Result<Vec<String>, CliError> {
+pub(crate) async fn shown(
+    store: &dyn RunStore,
+    run: &Run,
+    (wait, whole): (&Wait, bool),
+) -> Result<Vec<String>, CliError> {
     Ok(match wait {
         Wait::Paused => vec![format!("run {} is paused", run.id)],
         Wait::Approval { subject: Subject::Action(action), binds, expires_at } => {
             let mut lines = vec![format!("run {} asks: may {action} be made?", run.id)];
-            lines.extend(call_lines(store, run, *action).await?);
+            lines.extend(call_lines(store, run, (*action, whole)).await?);
             let why = run.approvals.get(&Subject::Action(*action)).map(|approval| &approval.why);
             let why = why.into_iter().flatten();
             lines.extend(why.map(|concern| format!("  because    {}", escape::line(&concern.words()))));
@@ -64,7 +70,7 @@ pub(crate) async fn shown(store: &dyn RunStore, run: &Run, wait: &Wait) -> Resul
                 Doubt::LostReply => "no reply came",
             };
             let mut lines = vec![format!("run {}: nobody knows whether {action} happened: {why}", run.id)];
-            lines.extend(call_lines(store, run, *action).await?);
+            lines.extend(call_lines(store, run, (*action, whole)).await?);
             lines
         }
     })
@@ -100,13 +106,22 @@ fn advice(run: &Run) -> &'static str {
     }
 }
 
-async fn call_lines(store: &dyn RunStore, run: &Run, action: ActionId) -> Result<Vec<String>, CliError> {
+async fn call_lines(
+    store: &dyn RunStore,
+    run: &Run,
+    (action, whole): (ActionId, bool),
+) -> Result<Vec<String>, CliError> {
     let Some(found) = call(run, action) else { return Ok(Vec::new()) };
     let args = report::text(store, std::slice::from_ref(&found.call.args)).await?;
-    Ok(vec![
-        format!("  tool       {}", escape::line(&found.call.tool)),
-        format!("  arguments  {}", escape::line(&args)),
-    ])
+    let shown = exhibit(&args, whole);
+    let mut lines = vec![format!("  tool       {}", escape_exact(&found.call.tool))];
+    lines.push(format!("  arguments  {} bytes, sha256 {}", args.len(), Digest::of(args.as_bytes()).short()));
+    lines.extend(shown.rows.iter().map(|row| format!("  {row}")));
+    if shown.is_cut {
+        lines.push(format!("  all of it  `bowline approve {} {action} --all` shows it", run.id));
+    }
+    lines.extend(shown.remarks.iter().map(|remark| format!("  careful    {remark}")));
+    Ok(lines)
 }
 
 /// The call of that name, while it is open.
@@ -124,7 +139,7 @@ pub(crate) async fn put(
 ) -> Result<bool, CliError> {
     let state = engine.inspect(run).await?.run;
     for wait in waits {
-        for line in shown(engine.store().as_ref(), &state, wait).await? {
+        for line in shown(engine.store().as_ref(), &state, (wait, false)).await? {
             screen.line(&line);
         }
         let answered = match wait {

@@ -44,7 +44,7 @@ pub(crate) async fn settle(desk: &Desk<'_>, args: &SettleArgs) -> Result<Exit, C
     }
     let wait = Wait::InDoubt { action, tool: tool.clone(), attempt: *attempt, why: *why };
     let attempt = *attempt;
-    for line in question::shown(store, &run, &wait).await? {
+    for line in question::shown(store, &run, (&wait, false)).await? {
         desk.screen.line(&line);
     }
     let (settlement, told) = settlement(args);

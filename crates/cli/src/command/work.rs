@@ -48,7 +48,7 @@ pub(crate) async fn to_a_stop(
     let report = Report::load(engine.store().as_ref(), id).await?;
     if let (Stopped::Waiting(waits), false) = (&stopped, desk.screen.is_json() || desk.screen.can_ask()) {
         for wait in waits {
-            for line in question::shown(engine.store().as_ref(), &report.run, wait).await? {
+            for line in question::shown(engine.store().as_ref(), &report.run, (wait, false)).await? {
                 desk.screen.line(&line);
             }
         }

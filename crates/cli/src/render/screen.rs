@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bowline_core::untrusted::escape_json;
 use serde_json::{Value, json};
 
 use super::escape;
@@ -80,9 +81,9 @@ impl Screen {
         self.print(&format!("{text}\n"));
     }
 
-    /// An object of the result, on a line of its own.
+    /// An object of the result, on a line of its own, whatever is in its texts.
     pub(crate) fn json(&self, value: &Value) {
-        self.print(&format!("{value}\n"));
+        self.print(&format!("{}\n", escape_json(&value.to_string())));
     }
 
     /// A remark that is no part of the result.

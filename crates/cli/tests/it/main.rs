@@ -8,6 +8,7 @@
 )]
 
 mod agents;
+mod approvals;
 mod caged;
 mod canaries;
 mod context;

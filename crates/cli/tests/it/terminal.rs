@@ -130,8 +130,8 @@ fn somebody_who_is_shown_a_call_and_types_yes_lets_it_be_made() {
         let steps = [("sees", "approve? [y/n] "), ("types", &format!("{yes}\n"))];
         let shown = play(&place, &["run", "task"], 100, &steps).ends(0);
         // Exactly what is asked, with nothing in it that moves the cursor.
-        let shown =
-            shown.says("asks: may a1.0 be made?").says(r#"arguments  {"cents":5,"to":"ada\u001b[2J"}"#);
+        let shown = shown.says("asks: may a1.0 be made?").says("  │ /cents = 5");
+        let shown = shown.says(r#"  │ /to = "ada\u{1b}[2J""#);
         shown.says("a1.0: approved by tester").says("│ done");
         assert_eq!(payments(&place), 1);
     }

@@ -16,6 +16,7 @@
 
 pub mod description;
 mod escape;
+mod exhibit;
 mod fold;
 pub mod outgoing;
 mod render;
@@ -25,7 +26,8 @@ pub mod taint;
 #[cfg(test)]
 mod tests;
 
-pub use escape::{escape_line, escape_page};
+pub use escape::{escape_exact, escape_json, escape_line, escape_page};
+pub use exhibit::{Exhibit, exhibit};
 pub use render::{
     BadMark, EXPLANATION, FENCE_BYTES, Mark, Neutralised, Rendered, SANITIZED, neutralise, render,
 };

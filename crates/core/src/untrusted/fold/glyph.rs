@@ -40,7 +40,7 @@ pub(in super::super) fn is_invisible(c: char) -> bool {
 }
 
 /// Marks that sit on the letter before.
-fn is_combining(c: char) -> bool {
+pub(in super::super) fn is_combining(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}'
         | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }

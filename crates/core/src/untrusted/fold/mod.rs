@@ -15,7 +15,7 @@ mod glyph;
 #[cfg(test)]
 mod tests;
 
-pub(super) use glyph::{Ligature, is_invisible, is_tag, is_variation};
+pub(super) use glyph::{Ligature, is_combining, is_invisible, is_tag, is_variation};
 
 /// What a piece of text is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
