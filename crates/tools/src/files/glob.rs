@@ -166,4 +166,18 @@ mod tests {
         assert!(Pattern::read("a/").unwrap().fits(Path::new("x/a"), &Kind::Directory));
         assert!(Pattern::read("[").is_err_and(|said| said.contains("cannot be used")));
     }
+
+    #[test]
+    fn a_pattern_of_hostile_size_is_refused_or_matched_in_time_and_never_ends_the_program() {
+        let deep = format!("{}{}", "{,".repeat(300), "}".repeat(300));
+        let wide = "{a,b}".repeat(200);
+        let stars = "**/".repeat(340);
+        let many = "*a".repeat(500);
+        let path = format!("{}x", "a".repeat(200) + &"/a".repeat(1000));
+        for pattern in [deep, wide, stars, many, "[".repeat(1000), "{".repeat(1000), "?".repeat(1000)] {
+            if let Ok(pattern) = Pattern::read(&pattern) {
+                let _ = pattern.fits(Path::new(&path), &Kind::File);
+            }
+        }
+    }
 }
