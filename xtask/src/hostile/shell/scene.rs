@@ -110,8 +110,20 @@ impl Victim {
         self.0.borrow().id()
     }
 
-    pub(super) fn is_gone(&self) -> bool {
-        self.0.borrow_mut().try_wait().is_ok_and(|status| status.is_some())
+    /// Whether it has ended, at latest after this time.
+    pub(super) fn is_gone_within(&self, wait: Duration) -> bool {
+        let nap = Duration::from_millis(5);
+        let mut waited = Duration::ZERO;
+        loop {
+            if self.0.borrow_mut().try_wait().is_ok_and(|status| status.is_some()) {
+                return true;
+            }
+            if waited >= wait {
+                return false;
+            }
+            std::thread::sleep(nap);
+            waited += nap;
+        }
     }
 }
 
@@ -367,13 +379,17 @@ impl Scene {
     }
 }
 
-/// Everything below a folder.
+/// Longest path that is looked into: a command may have made folders deeper than any path.
+const PATH_BYTES_MAX: usize = 2048;
+
+/// Everything below a folder, as far as paths lead.
 fn walk(folder: &Path) -> Result<Vec<PathBuf>> {
     let (mut open, mut found) = (vec![folder.to_owned()], Vec::new());
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
             let entry = entry?;
-            if entry.file_type()?.is_dir() {
+            let is_short = entry.path().as_os_str().len() < PATH_BYTES_MAX;
+            if is_short && entry.file_type()?.is_dir() {
                 open.push(entry.path());
             }
             found.push(entry.path());
