@@ -1,6 +1,8 @@
 //! A tree of folders, looked through name by name and level by level. No link is followed,
 //! whatever is swapped meanwhile, and what cannot be looked at is told, never passed over.
 
+mod remove;
+
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fs::Permissions;
@@ -13,6 +15,8 @@ use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, ResolveFlags, fstat, openat, openat2, statat,
 };
 use rustix::io::Errno;
+
+pub use remove::remove;
 
 /// Most names that are looked at in one tree.
 const ENTRIES_MAX: usize = 1_000_000;

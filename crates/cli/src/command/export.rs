@@ -1,7 +1,8 @@
 //! `bowline export`: a run outside the store. Events are written as they are
 //! stored, not as a newer build would word them.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use bowline_core::event::Ending;
@@ -31,6 +32,13 @@ pub(crate) async fn export(desk: &Desk<'_>, args: &ExportArgs) -> Result<Exit, C
         return Ok(Exit::Committed);
     }
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("bowline-{}", row.run)));
+    if args.out.is_none() && folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+        // Nobody named it, so nobody meant what it leads to.
+        return Err(CliError::refused(
+            format!("{} is no folder", folder.display()),
+            "move it away, or name another folder with --out DIR",
+        ));
+    }
     for (path, text) in files(store, &row).await? {
         let path = write_new(&folder, path, &text)?;
         desk.screen.line(&path.display().to_string());
@@ -62,8 +70,8 @@ async fn journal(store: &dyn RunStore, row: &RunRow, mut each: impl FnMut(&Value
         let page = store.records(&row.run, next, PAGE).await?;
         for record in &page {
             let line = object(record, prev);
-            next = record.seq
-                + line.get("events").and_then(Value::as_array).map_or(1, |events| events.len().max(1) as u64);
+            let events = line.get("events").and_then(Value::as_array).map_or(1, |events| events.len().max(1));
+            next = record.seq.saturating_add(events as u64);
             prev = record.hash;
             each(&line);
         }
@@ -91,12 +99,15 @@ fn object(record: &Record, prev: Digest) -> Value {
 fn write_new(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CliError> {
     fs::create_dir_all(folder).map_err(CliError::io("make", folder))?;
     let path = folder.join(name);
-    if path.symlink_metadata().is_ok() {
-        return Err(CliError::refused(
-            format!("{} is there already", path.display()),
-            "nothing is overwritten: name another folder with --out DIR",
-        ));
-    }
-    fs::write(&path, text).map_err(CliError::io("write", &path))?;
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Err(CliError::refused(
+                format!("{} is there already", path.display()),
+                "nothing is overwritten: name another folder with --out DIR",
+            ));
+        }
+        made => made.map_err(CliError::io("write", &path))?,
+    };
+    file.write_all(text.as_bytes()).map_err(CliError::io("write", &path))?;
     Ok(path)
 }

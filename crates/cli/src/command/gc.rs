@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bowline_cage::tree::{self, Go, Look};
 use bowline_core::id::RunId;
 use bowline_store::{EndingKind, ListFilter, RunRow, StoreError};
 use bowline_tools::isolation;
@@ -26,6 +27,8 @@ pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError>
     let now = clock::now();
     let mut rows = store.list(ListFilter { max: usize::MAX, ..ListFilter::default() }).await?;
     let (mut removed, mut freed) = (0_u64, 0_u64);
+    // One folder that cannot be removed does not keep the others.
+    let mut stuck = None;
     for row in
         rows.extract_if(.., |row| is_over(row, args.halted) && now.since(row.updated_at) >= args.older_than)
     {
@@ -41,7 +44,10 @@ pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError>
         }
         removed += 1;
         desk.screen.line(&format!("{verb} run {}  {}  {goal}", row.run, row.summary.phase));
-        freed = freed.saturating_add(folders(&desk.home, &row.run, args.dry_run)?);
+        match folders(&desk.home, &row.run, args.dry_run) {
+            Ok(bytes) => freed = freed.saturating_add(bytes),
+            Err(error) => stuck = stuck.or(Some(error)),
+        }
     }
     let kept: BTreeSet<RunId> = rows.into_iter().map(|row| row.run).collect();
     if !args.dry_run {
@@ -49,8 +55,13 @@ pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError>
     }
     for orphan in orphans(&desk.home, &kept)? {
         let verb = if args.dry_run { "would remove" } else { "removed" };
-        freed = freed.saturating_add(remove_folder(&orphan, args.dry_run)?);
-        desk.screen.line(&format!("{verb} {}: its run is gone", orphan.display()));
+        match remove_folder(&orphan, args.dry_run) {
+            Ok(bytes) => {
+                freed = freed.saturating_add(bytes);
+                desk.screen.line(&format!("{verb} {}: its run is gone", orphan.display()));
+            }
+            Err(error) => stuck = stuck.or(Some(error)),
+        }
     }
     let verb = if args.dry_run { "would be removed" } else { "removed" };
     desk.screen.line(&format!(
@@ -58,7 +69,7 @@ pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError>
         words::several(removed, "run"),
         words::count(freed)
     ));
-    Ok(Exit::Committed)
+    stuck.map_or(Ok(Exit::Committed), Err)
 }
 
 fn is_over(row: &RunRow, halted_too: bool) -> bool {
@@ -120,19 +131,21 @@ fn remove_folder(folder: &Path, dry_run: bool) -> Result<u64, CliError> {
     if folder.symlink_metadata().is_err() {
         return Ok(0);
     }
-    let bytes = bytes_in(folder);
-    if !dry_run {
-        fs::remove_dir_all(folder).map_err(CliError::io("remove", folder))?;
+    if dry_run {
+        return Ok(bytes_in(folder));
     }
-    Ok(bytes)
+    tree::remove(folder).map_err(CliError::io("remove", folder))
 }
 
+/// How many bytes the files have that can be looked at.
 fn bytes_in(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let size = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(about) if about.is_dir() => bytes_in(&entry.path()),
-        Ok(about) => about.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(size).fold(0, u64::saturating_add)
+    let mut bytes = 0_u64;
+    let size = |path: &Path| path.symlink_metadata().map_or(0, |about| about.len());
+    let looked = Look { opens: true, is_over: &|| false }.through(folder, |met| {
+        if !met.kind.is_dir() {
+            bytes = bytes.saturating_add(size(met.path));
+        }
+        Go::In
+    });
+    if looked.is_ok() { bytes } else { 0 }
 }

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use bowline_core::event::{LandOutcome, MovedOn, NAMED_MAX, Seen};
+use rustix::io::Errno;
 
 use super::base::{Base, Stood};
 use super::{BYTES_MAX, FILES_MAX, Step};
@@ -58,6 +59,7 @@ pub(super) fn differences(
         let looked = match (path, &entry.kind) {
             (None, _) | (_, Kind::Directory | Kind::Special) => Ok(()),
             (Some(path), Kind::File | Kind::Link(_)) => search.look(path),
+            (Some(path), Kind::Unreadable(Errno::NAMETOOLONG)) => Err(too_deep(path)),
             (Some(path), Kind::Unreadable(errno)) => Err(PathError::from_errno(*errno, path)),
         };
         match looked {
@@ -75,6 +77,13 @@ pub(super) fn differences(
     search.missing()?;
     search.found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(search.found)
+}
+
+/// Folders that lie deeper than is looked, shown as far as a message can hold.
+fn too_deep(path: &str) -> PathError {
+    let shown: String = path.chars().take(80).collect();
+    let why = "folders lie deeper here than is looked; remove what a program made there";
+    PathError::Io { path: format!("{shown}…"), source: std::io::Error::other(why) }
 }
 
 struct Search<'a> {
