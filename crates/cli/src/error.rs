@@ -124,6 +124,8 @@ fn store_exit(error: &StoreError) -> Exit {
         | StoreError::Damaged(_)
         | StoreError::NoBlob { .. }
         | StoreError::BadBlob { .. }
+        | StoreError::Malformed { .. }
+        | StoreError::Busy { .. }
         | StoreError::DiskFull => Exit::Refused,
     }
 }
@@ -142,6 +144,8 @@ fn store_remedy(error: &StoreError) -> String {
         | StoreError::Observer
         | StoreError::DiskFull
         | StoreError::Poisoned { .. }
+        | StoreError::Malformed { .. }
+        | StoreError::Busy { .. }
         | StoreError::Database { .. } => error.remedy().into(),
     }
 }
@@ -164,6 +168,10 @@ fn open_remedy(error: &OpenError) -> String {
             "use the version of Bowline that wrote it, or name another place with `--home DIR`".into()
         }
         OpenError::NotAStore { .. } => "name another place with `--home DIR`, or move the file away".into(),
-        OpenError::Io { .. } | OpenError::Database { .. } => error.remedy().into(),
+        OpenError::Layout { .. }
+        | OpenError::Malformed { .. }
+        | OpenError::Busy { .. }
+        | OpenError::Io { .. }
+        | OpenError::Database { .. } => error.remedy().into(),
     }
 }

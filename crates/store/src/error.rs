@@ -33,6 +33,28 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// It says that it is ours, and has other tables than a store, or things that run.
+    #[error("{path} is not laid out like a Bowline store: {what}")]
+    Layout {
+        /// The database.
+        path: PathBuf,
+        /// What is too much, missing or different.
+        what: String,
+    },
+    /// It is damaged.
+    #[error("{path} is damaged: {message}")]
+    Malformed {
+        /// The database.
+        path: PathBuf,
+        /// What was seen.
+        message: String,
+    },
+    /// Another process keeps it to itself.
+    #[error("{path} is locked by another process")]
+    Busy {
+        /// The database.
+        path: PathBuf,
+    },
     /// The operating system says no.
     #[error("cannot open {path}")]
     Io {
@@ -115,6 +137,20 @@ pub enum StoreError {
         /// What failed.
         message: String,
     },
+    /// The database file is damaged, or holds what no store writes.
+    #[error("the store cannot {action}, it is damaged: {message}")]
+    Malformed {
+        /// What was attempted.
+        action: &'static str,
+        /// What was seen.
+        message: String,
+    },
+    /// Another process keeps the database to itself.
+    #[error("the store cannot {action}: another process has locked it")]
+    Busy {
+        /// What was attempted.
+        action: &'static str,
+    },
     /// The database or the disk says no.
     #[error("the store cannot {action}: {message}")]
     Database {
@@ -152,6 +188,9 @@ pub enum AppendError {
     Store(#[from] StoreError),
 }
 
+/// What to do about a locked database.
+const LOCKED: &str = "end the program that has it open (a database browser, a backup), then go on: nothing acknowledged is lost";
+
 impl OpenError {
     /// What to do about it.
     #[must_use]
@@ -162,6 +201,11 @@ impl OpenError {
             }
             Self::Version { .. } => "use the version of Bowline that wrote the store, or another directory",
             Self::NotAStore { .. } => "name another directory, or move the file away",
+            Self::Layout { .. } => {
+                "restore it from a backup, or name another directory; nothing of it was read or changed"
+            }
+            Self::Malformed { .. } => "restore it from a backup, or name another directory",
+            Self::Busy { .. } => LOCKED,
             Self::Io { .. } => "check that the directory can be made, read and written by this user",
             Self::Database { .. } => "check the disk and the permissions of the directory, then try again",
         }
@@ -187,6 +231,8 @@ impl StoreError {
             Self::Poisoned { .. } => {
                 "check the disk and start again: everything acknowledged is in the store"
             }
+            Self::Malformed { .. } => "restore the store from a backup",
+            Self::Busy { .. } => LOCKED,
             Self::Database { .. } => "check the disk, then try again",
         }
     }

@@ -184,10 +184,26 @@ impl Home {
         self.database().exists()
     }
 
+    /// Refuses a home whose store is gone: an empty one would be made in its place, and what
+    /// is left of its runs taken for rubbish.
+    fn has_not_lost_its_store(&self) -> Result<(), CliError> {
+        let is_empty = fs::metadata(self.database()).map_or(true, |found| found.len() == 0);
+        let has_any = |folder: &PathBuf| fs::read_dir(folder).is_ok_and(|mut all| all.next().is_some());
+        let left = [self.results(), self.workspaces(), self.bases()].into_iter().find(has_any);
+        match left.filter(|_| is_empty) {
+            None => Ok(()),
+            Some(left) => Err(CliError::refused(
+                format!("{} is gone or empty, and {} is not", self.database().display(), left.display()),
+                "restore it from a backup, with its -wal file if there is one; to begin anew, move the folder away",
+            )),
+        }
+    }
+
     /// Opens the store to work on runs, making it on first use.
     pub(crate) fn work(&self, patience: Patience) -> Result<Engine, CliError> {
         self.make()?;
         self.trusted()?;
+        self.has_not_lost_its_store()?;
         let store = SqliteStore::open(&self.path, Role::Worker)?;
         Ok(self.engine(store, patience))
     }
@@ -195,6 +211,7 @@ impl Home {
     /// The same, unless another process works here.
     pub(crate) fn work_if_free(&self) -> Result<Option<Engine>, CliError> {
         self.trusted()?;
+        self.has_not_lost_its_store()?;
         match SqliteStore::open(&self.path, Role::Worker) {
             Ok(store) => Ok(Some(self.engine(store, Patience::LeaveWhenWaiting))),
             Err(OpenError::InUse { .. }) => Ok(None),
@@ -205,6 +222,7 @@ impl Home {
     /// Opens the store to look and to leave messages, beside a worker.
     pub(crate) fn observe(&self) -> Result<Engine, CliError> {
         self.trusted()?;
+        self.has_not_lost_its_store()?;
         if !self.has_store() {
             return Err(CliError::refused(
                 format!("there are no runs in {}", self.path.display()),

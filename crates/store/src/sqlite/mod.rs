@@ -10,7 +10,9 @@
 //! - No clock is read: every moment comes from the caller.
 
 mod heads;
+mod layout;
 mod lock;
+mod place;
 mod reader;
 mod reads;
 mod rows;
@@ -36,6 +38,7 @@ use rusqlite::ErrorCode;
 use tokio::sync::Notify;
 
 use self::lock::WorkerLock;
+use self::place::Place;
 use self::reader::Readers;
 use self::reads::Loaded;
 use self::watch::Watch;
@@ -89,10 +92,10 @@ impl SqliteStore {
             Role::Observer => None,
         };
         let path = dir.join(DATABASE);
+        place::not_emptied(&path)?;
         make_database(&path)?;
         let conn = schema::open_writer(&path)?;
-        let said =
-            |error: rusqlite::Error| OpenError::Database { path: path.clone(), message: error.to_string() };
+        let said = |error: rusqlite::Error| schema::trouble(&path, error);
         if role == Role::Worker {
             writes::release_all(&conn).map_err(said)?;
             schema::lengthen_log(&conn).map_err(said)?;
@@ -100,7 +103,7 @@ impl SqliteStore {
         let changed = Arc::new(Notify::new());
         let readers = Readers::open(&path)?;
         let watch = Watch::new(schema::open_reader(&path)?, Arc::clone(&changed));
-        let writer = Writer::start(conn, changed).map_err(said)?;
+        let writer = Writer::start(conn, changed, Place::of(&path)).map_err(said)?;
         Ok(Self { role, readers, watch, writer, _lock: lock })
     }
 
@@ -353,6 +356,23 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 fn trouble(action: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::DiskFull,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { action },
+        _ if is_damage(&error) => StoreError::Malformed { action, message: error.to_string() },
         _ => StoreError::Database { action, message: error.to_string() },
     }
+}
+
+/// Whether the file, or a value in it, is not what a store writes.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error;
+    let corrupt = [ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase, ErrorCode::TypeMismatch];
+    let by_code = error.sqlite_error_code().is_some_and(|code| corrupt.contains(&code));
+    let by_value = matches!(
+        error,
+        Error::InvalidColumnType(..)
+            | Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..)
+    );
+    by_code || by_value
 }

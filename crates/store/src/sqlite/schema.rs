@@ -13,6 +13,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::{is_damage, layout};
 use crate::OpenError;
 
 /// Version of the layout below. Another one is refused.
@@ -133,10 +134,11 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
         create(&conn).map_err(said)?;
     }
     match kind(&conn).map_err(said)? {
-        Kind::Ours if has_code(&conn).map_err(said)? => {
-            return Err(OpenError::NotAStore { path: path.to_owned() });
+        Kind::Ours => {
+            if let Some(what) = layout::stranger(&conn, TABLES).map_err(said)? {
+                return Err(OpenError::Layout { path: path.to_owned(), what });
+            }
         }
-        Kind::Ours => {}
         Kind::OtherVersion(found) => {
             return Err(OpenError::Version { path: path.to_owned(), found, expected: VERSION });
         }
@@ -204,13 +206,6 @@ fn kind(conn: &Connection) -> rusqlite::Result<Kind> {
     })
 }
 
-/// Whether a database does things of its own when it is read or written. None of ours does.
-fn has_code(conn: &Connection) -> rusqlite::Result<bool> {
-    let query = "SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') \
-                 OR sql LIKE 'CREATE VIRTUAL%' OR sql LIKE '%GENERATED ALWAYS%'";
-    conn.query_row(query, [], |row| row.get(0)).map(|count: i64| count > 0)
-}
-
 /// Two processes may come here at once: the second finds the work done.
 fn create(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(&format!("PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL;"))?;
@@ -232,10 +227,13 @@ fn create(conn: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-fn trouble(path: &Path, error: rusqlite::Error) -> OpenError {
+/// What SQLite said about the database at a path.
+pub(super) fn trouble(path: &Path, error: rusqlite::Error) -> OpenError {
     let path = path.to_owned();
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => OpenError::NotAStore { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Busy { path },
+        _ if is_damage(&error) => OpenError::Malformed { path, message: error.to_string() },
         _ => OpenError::Database { path, message: error.to_string() },
     }
 }

@@ -21,7 +21,8 @@ fn open_breakable(dir: &tempfile::TempDir) -> (SqliteStore, Arc<AtomicBool>) {
     let mut conn = schema::open_writer(&dir.path().join(DATABASE)).unwrap();
     let flag = Arc::clone(&broken);
     conn.commit_hook(Some(move || flag.load(Ordering::Relaxed))).unwrap();
-    store.writer = Writer::start(conn, Arc::new(Notify::new())).unwrap();
+    store.writer =
+        Writer::start(conn, Arc::new(Notify::new()), Place::of(&dir.path().join(DATABASE))).unwrap();
     (store, broken)
 }
 

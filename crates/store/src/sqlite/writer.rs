@@ -18,6 +18,7 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::heads::Heads;
+use super::place::Place;
 use super::schema::{self, PAGE_BYTES};
 use super::stall::Stall;
 use super::trouble;
@@ -102,7 +103,11 @@ pub(super) struct Book<'desk> {
 }
 
 impl Writer {
-    pub(super) fn start(mut conn: Connection, changed: Arc<Notify>) -> Result<Self, rusqlite::Error> {
+    pub(super) fn start(
+        mut conn: Connection,
+        changed: Arc<Notify>,
+        place: Place,
+    ) -> Result<Self, rusqlite::Error> {
         let (sender, jobs) = mpsc::channel(QUEUE);
         let poison = Arc::new(OnceLock::new());
         let counters = Arc::new(Counters::default());
@@ -116,6 +121,7 @@ impl Writer {
         let stall = Arc::new(Stall::watch(Arc::clone(&poison))?);
         let mut desk = Desk {
             conn,
+            place,
             heads: Heads::default(),
             stall: Arc::clone(&stall),
             jobs,
@@ -230,6 +236,8 @@ enum Loss {
     /// It was rolled back cleanly; the store goes on.
     Full,
     Undone(String),
+    Busy,
+    Damaged(String),
     /// Nobody knows what the disk holds; the store stops.
     Poison(String),
 }
@@ -239,6 +247,8 @@ impl Loss {
         match self {
             Self::Full => StoreError::DiskFull,
             Self::Undone(message) => StoreError::Database { action: "write", message: message.clone() },
+            Self::Busy => StoreError::Busy { action: "write" },
+            Self::Damaged(message) => StoreError::Malformed { action: "write", message: message.clone() },
             Self::Poison(message) => StoreError::Poisoned { message: message.clone() },
         }
     }
@@ -246,6 +256,8 @@ impl Loss {
     fn undone(error: &rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            _ if super::is_damage(error) => Self::Damaged(error.to_string()),
             _ => Self::Undone(error.to_string()),
         }
     }
@@ -254,6 +266,7 @@ impl Loss {
 /// What the thread owns.
 struct Desk {
     conn: Connection,
+    place: Place,
     heads: Heads,
     stall: Arc<Stall>,
     jobs: mpsc::Receiver<Box<dyn Job>>,
@@ -314,6 +327,13 @@ impl Desk {
             if group.len() < GROUP_JOBS && bytes < GROUP_BYTES {
                 next = self.jobs.try_recv().ok();
             }
+        }
+        if let Some(name) = self.place.moved() {
+            // Only to tidy up: nothing is acknowledged any more.
+            let _ = self.say("ROLLBACK");
+            return Err(Loss::Poison(format!(
+                "{name} was moved, replaced or removed while it was in use; put it back where it was"
+            )));
         }
         if let Err(error) = self.say("COMMIT") {
             // No room is found out while writing, before any sync: once that is

@@ -140,9 +140,8 @@ async fn columns_of_another_type_are_damage_and_never_a_panic() {
     ] {
         let dir = tempfile::tempdir().unwrap();
         written(dir.path()).await;
-        unstrict(dir.path());
         change(dir.path(), "DELETE FROM checkpoints");
-        change(dir.path(), &format!("UPDATE {count} SET {damage}"));
+        change_any_type(dir.path(), &format!("UPDATE {count} SET {damage}"));
         let store = SqliteStore::open(dir.path(), Role::Observer).unwrap();
         let row = store.row(&run("one")).await.err();
         let records = store.records(&run("one"), 1, 9).await.err();
@@ -151,16 +150,26 @@ async fn columns_of_another_type_are_damage_and_never_a_panic() {
     }
 }
 
-/// Lets any type into the columns, as damage would.
-fn unstrict(dir: &Path) {
+/// Makes a change that the columns do not allow, as damage would: the tables are as before afterwards.
+fn change_any_type(dir: &Path, sql: &str) {
     let conn = Connection::open(dir.join("store.db")).unwrap();
+    let reopened = "PRAGMA writable_schema = RESET;";
     conn.execute_batch(
-        "PRAGMA writable_schema = ON;
+        "CREATE TEMP TABLE kept AS SELECT name, sql FROM sqlite_schema;
+         PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET sql = replace(replace(replace(replace(sql, ' STRICT', ''), ' TEXT', ''),
-             ' INTEGER NOT', ' NOT'), ' BLOB', '') WHERE type = 'table';
-         PRAGMA writable_schema = RESET;",
+             ' INTEGER NOT', ' NOT'), ' BLOB', '') WHERE type = 'table';",
     )
     .unwrap();
+    conn.execute_batch(reopened).unwrap();
+    conn.execute_batch(sql).unwrap();
+    conn.execute_batch(
+        "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = (SELECT kept.sql FROM kept WHERE kept.name = sqlite_schema.name)
+             WHERE type = 'table';",
+    )
+    .unwrap();
+    conn.execute_batch(reopened).unwrap();
 }
 
 #[tokio::test]
@@ -336,6 +345,77 @@ fn what_is_no_store_is_refused_and_left_alone() {
     assert!(matches!(error, OpenError::NotAStore { .. }), "{error:?}");
     let mode: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "delete", "a foreign database was changed");
+}
+
+#[test]
+fn a_store_whose_tables_are_not_ours_word_for_word_is_refused() {
+    for change in [
+        "CREATE TRIGGER t AFTER INSERT ON mailbox BEGIN DELETE FROM records; END",
+        "CREATE VIEW v AS SELECT 1",
+        "ALTER TABLE mailbox ADD COLUMN more TEXT AS (hex(zeroblob(at)))",
+        "ALTER TABLE mailbox ADD COLUMN more TEXT DEFAULT 'x'",
+        "CREATE INDEX more ON mailbox (length(hex(zeroblob(at))))",
+        "CREATE TABLE more (x CHECK (x > 0))",
+        "DROP INDEX records_by_seq",
+        "DROP TABLE checkpoints",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'UNIQUE ', '') WHERE name = 'mailbox_by_key'",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        drop(open(dir.path()));
+        let conn = Connection::open(dir.path().join("store.db")).unwrap();
+        conn.execute_batch(change).unwrap();
+        drop(conn);
+        for role in [Role::Worker, Role::Observer] {
+            let error = SqliteStore::open(dir.path(), role).err().unwrap();
+            assert!(
+                matches!(error, OpenError::Layout { .. } | OpenError::Malformed { .. }),
+                "{change}: {error:?}"
+            );
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    Connection::open(dir.path().join("store.db")).unwrap().execute_batch("ANALYZE").unwrap();
+    drop(open(dir.path()));
+}
+
+#[tokio::test]
+async fn a_store_that_is_moved_away_under_its_worker_acknowledges_nothing_more() {
+    for name in ["store.db", "store.db-wal"] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        store.submit(&run("one"), submission(), NOW).await.unwrap();
+        std::fs::rename(dir.path().join(name), dir.path().join("elsewhere")).unwrap();
+        let error = store.submit(&run("two"), submission(), NOW).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Poisoned { message } if message.contains(name)), "{error:?}");
+        drop(store);
+        // What was acknowledged is there when it is put back.
+        std::fs::rename(dir.path().join("elsewhere"), dir.path().join(name)).unwrap();
+        assert!(open(dir.path()).row(&run("one")).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn an_empty_database_beside_its_log_is_not_taken_for_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    std::fs::write(dir.path().join("store.db"), "").unwrap();
+    std::fs::write(dir.path().join("store.db-wal"), "the log").unwrap();
+    let error = SqliteStore::open(dir.path(), Role::Worker).err().unwrap();
+    assert!(matches!(error, OpenError::Malformed { .. }), "{error:?}");
+    assert_eq!(std::fs::read_to_string(dir.path().join("store.db-wal")).unwrap(), "the log");
+}
+
+#[tokio::test]
+async fn a_damaged_store_is_told_from_a_disk_that_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.submit(&run("one"), submission(), NOW).await.unwrap();
+    let conn = Connection::open(dir.path().join("store.db")).unwrap();
+    conn.execute_batch("UPDATE records SET seq = 9223372036854775807").unwrap();
+    let error = store.row(&run("one")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Malformed { .. }), "{error:?}");
+    assert!(error.remedy().contains("backup"));
 }
 
 #[test]
