@@ -160,6 +160,7 @@ impl Cage {
             alive: alive.as_raw_fd(),
             rules: layout.rules(),
             disks: layout.disks(),
+            scratch: layout.scratch(),
             bounds: bounds(grant),
             forward: match grant.network {
                 Network::None => None,

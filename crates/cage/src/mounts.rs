@@ -196,6 +196,12 @@ impl Layout {
         self.writable.iter().map(|root| root.real.clone()).collect()
     }
 
+    /// Private folders in memory.
+    pub(crate) fn scratch(&self) -> Vec<PathBuf> {
+        let all = self.surfaces.iter();
+        all.filter(|(_, surface)| matches!(surface, Surface::Scratch)).map(|(path, _)| path.clone()).collect()
+    }
+
     /// The folder to start in, if the command can see it.
     pub(crate) fn folder(&self, folder: &Path) -> Result<PathBuf, Refused> {
         let outside = || Refused::FolderOutside { path: folder.to_owned() };

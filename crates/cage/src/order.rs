@@ -37,6 +37,8 @@ pub(crate) struct Order {
     pub(crate) rules: Vec<(Access, PathBuf)>,
     /// Folders on whose disks room is watched.
     pub(crate) disks: Vec<PathBuf>,
+    /// Private folders in memory whose files are counted.
+    pub(crate) scratch: Vec<PathBuf>,
     pub(crate) bounds: Bounds,
     /// Loopback port and the socket its connections are carried to.
     pub(crate) forward: Option<(u16, PathBuf)>,
@@ -64,6 +66,9 @@ impl Order {
         for path in &self.disks {
             words.extend(["disk".into(), path.into()]);
         }
+        for path in &self.scratch {
+            words.extend(["scratch".into(), path.into()]);
+        }
         if let Some((port, path)) = &self.forward {
             words.extend(["forward".into(), port.to_string().into(), path.into()]);
         }
@@ -90,6 +95,7 @@ impl Order {
             alive,
             rules: Vec::new(),
             disks: Vec::new(),
+            scratch: Vec::new(),
             bounds,
             forward: None,
             argv: Vec::new(),
@@ -115,6 +121,7 @@ impl Order {
             Some("write") => self.rules.push((Access::Write, path()?)),
             Some("devices") => self.rules.push((Access::Devices, path()?)),
             Some("disk") => self.disks.push(path()?),
+            Some("scratch") => self.scratch.push(path()?),
             Some("forward") => {
                 let port = number(words.next())?;
                 self.forward = Some((port, words.next().map(PathBuf::from).ok_or("a path is missing")?));
@@ -144,6 +151,7 @@ mod tests {
                 (Access::Devices, "/dev".into()),
             ],
             disks: vec!["--".into()],
+            scratch: vec!["/tmp".into()],
             bounds: Bounds {
                 processes: 1,
                 memory_bytes: 2,

@@ -35,6 +35,8 @@ pub enum Limit {
     Memory,
     /// Room on a disk.
     Disk,
+    /// Files in the private folders.
+    Files,
 }
 
 impl Limit {
@@ -43,6 +45,7 @@ impl Limit {
             Self::Processes => "processes",
             Self::Memory => "memory",
             Self::Disk => "disk",
+            Self::Files => "files",
         }
     }
 }
@@ -53,6 +56,7 @@ impl std::fmt::Display for Limit {
             Self::Processes => "too many processes",
             Self::Memory => "too much memory",
             Self::Disk => "too little room left on the disk",
+            Self::Files => "too many files in /tmp, the home or /dev/shm",
         })
     }
 }
@@ -81,7 +85,7 @@ impl Report {
                 "starting" => Some(Self::Starting),
                 "started" => Some(Self::Started),
                 "exceeded" => {
-                    let limits = [Limit::Processes, Limit::Memory, Limit::Disk];
+                    let limits = [Limit::Processes, Limit::Memory, Limit::Disk, Limit::Files];
                     limits.into_iter().find(|limit| limit.word() == rest).map(Self::Exceeded)
                 }
                 _ => None,
@@ -127,6 +131,7 @@ mod tests {
             Report::Exceeded(Limit::Processes),
             Report::Exceeded(Limit::Memory),
             Report::Exceeded(Limit::Disk),
+            Report::Exceeded(Limit::Files),
         ];
         let mut text = String::new();
         for report in all {

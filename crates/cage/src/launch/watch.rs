@@ -25,6 +25,10 @@ const SLOW_LOOKS: u32 = 5;
 /// Files that must be left to make on a disk.
 const FILES_LEFT: u64 = 10_000;
 
+/// Files of each private folder. They are in memory, and what a name takes there counts for no
+/// process and not for the folder's size: as much again as its size, at about a kilobyte each.
+const SCRATCH_FILES: u64 = 200_000;
+
 /// As if by the signal that cannot be refused.
 const KILLED: i32 = 128 + 9;
 
@@ -57,6 +61,8 @@ fn exceeded(order: &Order, thorough: bool) -> Option<Limit> {
         Some(Limit::Memory)
     } else if thorough && order.disks.iter().any(full) {
         Some(Limit::Disk)
+    } else if thorough && order.scratch.iter().any(|path| is_crowded(path)) {
+        Some(Limit::Files)
     } else {
         None
     }
@@ -107,6 +113,11 @@ fn room(path: &Path) -> Option<(u64, Option<u64>)> {
     // A disk that is too small for the rule is not held to it.
     let files = (found.f_files > FILES_LEFT.saturating_mul(4)).then_some(found.f_favail);
     Some((found.f_bavail.saturating_mul(found.f_frsize), files))
+}
+
+/// Whether a private folder has more files than it may.
+fn is_crowded(path: &Path) -> bool {
+    statvfs(path).is_ok_and(|found| found.f_files.saturating_sub(found.f_ffree) > SCRATCH_FILES)
 }
 
 #[cfg(test)]

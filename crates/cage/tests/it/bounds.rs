@@ -138,6 +138,19 @@ fn a_disk_that_runs_full_ends_the_command() {
 }
 
 #[test]
+fn more_files_in_memory_than_a_machine_can_bear_end_the_command() {
+    let Some(cage) = cage() else { return };
+    let ws = Workspace::new();
+    let make = |count: u32| {
+        format!("import os\nfor i in range({count}): os.mknod(f'/tmp/{{i}}')\nimport time; time.sleep(1)")
+    };
+    let ran = ws.run(cage, &["python3", "-c", &make(300_000)], LONG);
+    assert_eq!((ran.ended, ran.report), (Ended::Exited(137), Report::Exceeded(Limit::Files)));
+    assert!(String::from_utf8_lossy(&ran.errors).contains("too many files"));
+    assert_eq!(ws.run(cage, &["python3", "-c", &make(1_000)], LONG).ended, Ended::Exited(0));
+}
+
+#[test]
 fn a_command_stands_back_and_cannot_step_forward() {
     let Some(cage) = cage() else { return };
     let ws = Workspace::new();
