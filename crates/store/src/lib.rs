@@ -94,6 +94,12 @@ pub trait RunStore: Send + Sync {
     /// At most `max` records from the one that holds event `from_seq` on.
     async fn records(&self, run: &RunId, from_seq: u64, max: usize) -> Result<Vec<Record>, StoreError>;
 
+    /// Proves that a worker could go on with a run: its whole journal against the chain and
+    /// whatever the store keeps beside it.
+    async fn prove(&self, run: &RunId) -> Result<(), StoreError> {
+        self.row(run).await.map(|_| ())
+    }
+
     /// Bytes by content hash; checked against it.
     async fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError>;
 

@@ -49,9 +49,17 @@ pub(crate) async fn examine(store: &dyn RunStore, row: &RunRow) -> Result<Findin
         if page.len() < PAGE || walk.last_seq <= before {
             break;
         }
-        next = walk.next_seq.max(walk.last_seq + 1);
+        next = walk.next_seq.max(walk.last_seq.saturating_add(1));
     }
     walk.end();
+    match store.prove(&row.run).await {
+        // What was found already says it better.
+        Err(StoreError::Damaged(bad)) if walk.found.problems.is_empty() => {
+            walk.problem(format!("no worker could go on with it: {bad}"));
+        }
+        Err(StoreError::Damaged(_)) | Ok(()) => {}
+        Err(error) => return Err(error),
+    }
     walk.contents(store).await?;
     Ok(walk.found)
 }

@@ -265,6 +265,11 @@ impl RunStore for SqliteStore {
         self.readers.read("read a journal", move |conn| reads::records(conn, &run, from_seq, max)).await
     }
 
+    async fn prove(&self, run: &RunId) -> Result<(), StoreError> {
+        let run = run.clone();
+        self.readers.read("read a journal", move |conn| reads::prove(conn, &run)).await
+    }
+
     async fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError> {
         self.readers.read("read content", move |conn| reads::blob(conn, sha256)).await
     }

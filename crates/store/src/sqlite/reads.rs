@@ -59,6 +59,19 @@ pub(super) fn load(conn: &Connection, run: &RunId) -> Result<Loaded, StoreError>
     let from = checkpoint
         .as_ref()
         .map_or(Place::START, |kept| Place { next_seq: kept.seq.saturating_add(1), head: kept.head });
+    let tail = proved(conn, &found, from)?;
+    Ok(Loaded { found, checkpoint, tail: tail.into_iter().map(|counted| counted.record).collect() })
+}
+
+/// Proves a whole journal, whatever a checkpoint says.
+pub(super) fn prove(conn: &Connection, run: &RunId) -> Result<(), StoreError> {
+    let found = row(conn, run)?;
+    proved(conn, &found, Place::START).map(|_| ())
+}
+
+/// The records from a place on, proved against the chain and the run's row.
+fn proved(conn: &Connection, found: &KeyedRow, from: Place) -> Result<Vec<Counted>, StoreError> {
+    let run = &found.row.run;
     let sql = format!("SELECT {RECORD_COLUMNS} FROM records WHERE run = ?1 AND seq >= ?2 ORDER BY seq");
     let tail: Vec<Counted> =
         collect(conn, "read a journal", &sql, params![found.key, signed(from.next_seq)], |row| {
@@ -66,7 +79,7 @@ pub(super) fn load(conn: &Connection, run: &RunId) -> Result<Loaded, StoreError>
         })?;
     chain::verify(run, from, &tail, found.end())?;
     chain::passes(run, from, &tail, found.shown)?;
-    Ok(Loaded { found, checkpoint, tail: tail.into_iter().map(|counted| counted.record).collect() })
+    Ok(tail)
 }
 
 /// The run's checkpoint, if it is intact and belongs to this journal. It is a

@@ -418,6 +418,19 @@ async fn a_damaged_store_is_told_from_a_disk_that_fails() {
     assert!(error.remedy().contains("backup"));
 }
 
+#[tokio::test]
+async fn a_count_that_is_not_that_of_its_record_is_damage_that_can_be_told() {
+    let dir = tempfile::tempdir().unwrap();
+    written(dir.path()).await;
+    let proved = |dir: &Path| SqliteStore::open(dir, Role::Observer).unwrap();
+    assert!(proved(dir.path()).prove(&run("one")).await.is_ok());
+    for count in ["-5", "0", "9223372036854775806"] {
+        change(dir.path(), &format!("UPDATE records SET count = {count} WHERE seq = 1"));
+        let error = proved(dir.path()).prove(&run("one")).await.unwrap_err();
+        assert!(matches!(error, StoreError::Damaged(_)), "{count}: {error:?}");
+    }
+}
+
 #[test]
 fn a_directory_is_made_and_one_that_cannot_be_is_an_error_with_its_path() {
     let dir = tempfile::tempdir().unwrap();
