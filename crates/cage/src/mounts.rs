@@ -379,9 +379,35 @@ impl Layout {
                 Err(error) => return Err(unreadable(&whole)(error)),
             };
             if roots.iter().any(|root| real.starts_with(root)) {
+                self.pin(&real)?;
                 let surface = if real.is_dir() { Surface::Closed } else { Surface::Blank };
                 self.surfaces.insert(real, surface);
             }
+        }
+        Ok(())
+    }
+
+    /// Mounts the folders on the way to what is hidden over themselves, as those to what is
+    /// protected: else a command could move them while the cage of another is made ready,
+    /// and that one would not find what it must hide.
+    fn pin(&mut self, real: &Path) -> Result<(), Refused> {
+        let roots = self.writable.iter().filter(|root| real.starts_with(&root.real));
+        let Some(root) = roots.max_by_key(|root| root.real.as_os_str().len()) else { return Ok(()) };
+        let (top, file) = (root.real.clone(), root.file);
+        let Some(folders) = real.strip_prefix(&top).ok().and_then(Path::parent) else { return Ok(()) };
+        let mut so_far = PathBuf::new();
+        for name in folders.components() {
+            so_far.push(name);
+            let whole = top.join(&so_far);
+            match self.surfaces.get(&whole) {
+                Some(Surface::Write(_)) => continue,
+                // What cannot be written cannot be moved either, and stays so.
+                Some(_) => return Ok(()),
+                None => {}
+            }
+            let folder = self.open_below(file, &so_far).map_err(|error| unreadable(&whole)(error.into()))?;
+            let folder = self.keep(folder);
+            self.surfaces.insert(whole, Surface::Write(folder));
         }
         Ok(())
     }

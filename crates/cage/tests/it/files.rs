@@ -157,6 +157,22 @@ fn what_is_hidden_is_there_and_cannot_be_looked_into() {
 }
 
 #[test]
+fn the_folders_of_what_is_hidden_keep_their_names_and_what_is_read_only_stays_so() {
+    let Some(cage) = cage() else { return };
+    let mut ws = Workspace::new();
+    ws.write("a/b/.env", "KEY=1");
+    ws.write("c/.git/x/.env", "KEY=2");
+    ws.grant.protected = vec!["c/.git".into()];
+    ws.grant.hidden = vec![ws.root().join("a/b/.env"), ws.root().join("c/.git/x/.env")];
+    for line in ["mv a z", "mv a/b z", "mv c z", "rm -r a", "echo x > c/.git/x/new", "cat a/b/.env"] {
+        let said = ws.fails(cage, line);
+        assert!(!said.contains("KEY"), "{line}: {said}");
+    }
+    ws.works(cage, "echo x > a/b/new && mv a/b/new a/b/newer && mkdir a/d && mv a/d a/e");
+    assert_eq!(ws.read("a/b/.env").as_deref(), Some("KEY=1"));
+}
+
+#[test]
 fn the_home_is_private_and_its_login_files_cannot_be_written() {
     let Some(cage) = cage() else { return };
     let mut ws = Workspace::new();
