@@ -20,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask <command>
                 (--runs N, --seed S)
   prove [ARG…]  every state of the run machine in bounded worlds (--bounds small|full, --threads N, SCENARIO…),
                 or with --bugs around it
+  benign PATH…  false alarms of the guard against injections among the texts below the paths
   hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR (--rounds N of its races)
   redteam [DIR] attacks on the real program, each a file in DIR (fixtures/redteam), with and without the wall
   mcp DIR       real MCP servers and the conformance suite, installed into DIR
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         ("control", words) => control::run(&root, words).map(|()| true),
         ("prove", words) => prove::run(&root, words).map(|()| true),
         ("hostile", [folder, options @ ..]) => hostile::run(&root, folder, options).map(|()| true),
+        ("benign", paths) => hostile::benign(&root, paths).map(|()| true),
         ("redteam", words) => redteam::run(&root, words).map(|()| true),
         ("mcp", [folder]) => mcp::run(&root, folder).map(|()| true),
         ("mutants", words) => mutants::run(&root, words).map(|()| true),

@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::encoded::each as decoded;
 pub(super) use self::hidden::spans as hidden_spans;
 use super::scan::{Found, scan};
 

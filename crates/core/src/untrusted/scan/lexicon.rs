@@ -63,10 +63,23 @@ pub(super) enum Slot {
     MachineColon,
     BeforeReply,
     Hand,
+    ForeignMachine,
+    ForeignUser,
+    ForeignHush,
+    ForeignSecret,
+    ForeignSend,
+    ReadsThis,
+    KeepQuiet,
+    SendVerb,
+    ToPlace,
+    AnyEarlier,
+    PlainOrders,
+    ForeignEarlier,
+    ForeignAbove,
 }
 
 /// How many slots there are.
-pub(super) const SLOTS: usize = Slot::Hand as usize + 1;
+pub(super) const SLOTS: usize = Slot::ForeignAbove as usize + 1;
 
 /// May a phrase go on after the end of a sentence?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,14 +138,18 @@ const STRONG_OVERRIDE: (Family, Weight) = (Family::Override, Weight::Strong);
 #[rustfmt::skip]
 pub(super) static RULES: &[Rule] = &[
     neutralised(rule("override", STRONG_OVERRIDE, &[Slot::Ignore, Slot::Earlier, Slot::Orders], 14)),
+    neutralised(rule("override-any", STRONG_OVERRIDE, &[Slot::Ignore, Slot::AnyEarlier, Slot::PlainOrders], 3)),
     neutralised(rule("override-misspelt", STRONG_OVERRIDE, &[Slot::Ignore, Slot::Earlier, Slot::Misspelt], 14)),
     neutralised(rule("override-whole", STRONG_OVERRIDE, &[Slot::Ignore, Slot::Whole, Slot::Above], 10)),
     neutralised(rule("override-user", STRONG_OVERRIDE, &[Slot::Ignore, Slot::TheUser], 0)),
     neutralised(rule("override-colon", STRONG_OVERRIDE, &[Slot::OverrideColon, Slot::Privilege], 6)),
     rule("override-rot13", (Family::Encoded, Weight::Strong), &[Slot::Rot13Ignore, Slot::Rot13Earlier, Slot::Rot13Orders], 14),
     rule("override-reversed", (Family::Encoded, Weight::Strong), &[Slot::ReversedOrders, Slot::ReversedEarlier, Slot::ReversedIgnore], 14),
-    rule("override-foreign", STRONG_OVERRIDE, &[Slot::ForeignIgnore, Slot::ForeignOrders], 24),
-    rule("override-foreign-order", STRONG_OVERRIDE, &[Slot::ForeignOrders, Slot::ForeignIgnore], 3),
+    rule("override-foreign", STRONG_OVERRIDE, &[Slot::ForeignIgnore, Slot::ForeignEarlier, Slot::ForeignOrders], 14),
+    rule("override-foreign-behind", STRONG_OVERRIDE, &[Slot::ForeignIgnore, Slot::ForeignOrders, Slot::ForeignEarlier], 14),
+    rule("override-foreign-order", STRONG_OVERRIDE, &[Slot::ForeignEarlier, Slot::ForeignOrders, Slot::ForeignIgnore], 8),
+    rule("override-foreign-whole", STRONG_OVERRIDE, &[Slot::ForeignIgnore, Slot::ForeignAbove], 12),
+    rule("override-foreign-whole-order", STRONG_OVERRIDE, &[Slot::ForeignAbove, Slot::ForeignIgnore], 12),
 
     rule("message-to-you", (Family::Addressed, Weight::Weak), &[Slot::Message, Slot::FromMe, Slot::ToYou], 40),
     rule("to-you-the-machine", (Family::Addressed, Weight::Weak), &[Slot::ToYou, Slot::Machine], 3),
@@ -140,6 +157,8 @@ pub(super) static RULES: &[Rule] = &[
     rule("if-you-are-a-machine", (Family::Addressed, Weight::Weak), &[Slot::IfYouAre, Slot::Machine], 3),
     rule("the-machine-must", (Family::Addressed, Weight::Weak), &[Slot::Machine, Slot::Must], 3),
     rule("machine-colon", (Family::Addressed, Weight::Weak), &[Slot::MachineColon], 0),
+    rule("machine-that-reads", (Family::Addressed, Weight::Weak), &[Slot::Machine, Slot::ReadsThis], 16),
+    rule("machine-foreign", (Family::Addressed, Weight::Weak), &[Slot::ForeignMachine], 0),
     rule("another-role", (Family::Addressed, Weight::Weak), &[Slot::NowYouAre, Slot::Roles], 8),
 
     rule("before-the-task", (Family::BeforeTask, Weight::Weak), &[Slot::Before, Slot::TheTask], 24),
@@ -157,6 +176,10 @@ pub(super) static RULES: &[Rule] = &[
     rule("do-not-tell", (Family::Secrecy, Weight::Weak), &[Slot::DoNot, Slot::Tell], 6),
     rule("without-asking", (Family::Secrecy, Weight::Weak), &[Slot::Without, Slot::Asking], 3),
 
+    rule("keep-quiet", (Family::Secrecy, Weight::Weak), &[Slot::KeepQuiet], 0),
+    rule("hush-foreign", (Family::Secrecy, Weight::Weak), &[Slot::ForeignHush, Slot::ForeignUser], 24),
+    rule("hush-foreign-order", (Family::Secrecy, Weight::Weak), &[Slot::ForeignUser, Slot::ForeignHush], 16),
+
     rule("stop-now", (Family::Halt, Weight::Weak), &[Slot::YouShould, Slot::Stop], 14),
     rule("stop-what-you-do", (Family::Halt, Weight::Weak), &[Slot::Stop, Slot::WhatYouDo], 4),
 
@@ -166,6 +189,10 @@ pub(super) static RULES: &[Rule] = &[
     rule("signed-by-the-user", (Family::Impersonation, Weight::Weak), &[Slot::Signed], 0),
 
     across(rule("send-the-secret", (Family::Exfiltration, Weight::Weak), &[Slot::Secret, Slot::SendTo], 60)),
+
+    rule("send-a-secret", (Family::Exfiltration, Weight::Weak), &[Slot::SendVerb, Slot::Secret, Slot::ToPlace], 24),
+    rule("send-foreign", (Family::Exfiltration, Weight::Weak), &[Slot::ForeignSend, Slot::ForeignSecret], 30),
+    rule("send-foreign-order", (Family::Exfiltration, Weight::Weak), &[Slot::ForeignSecret, Slot::ForeignSend], 30),
 
     rule("hand-over", (Family::Exfiltration, Weight::Weak), &[Slot::Hand], 0),
 
@@ -183,6 +210,11 @@ pub(super) const WORDS: &[(Slot, &[&str])] = &[
     ]),
     (Slot::Earlier, EARLIER),
     (Slot::Orders, ORDERS),
+    (Slot::AnyEarlier, &["all", "any", "those", "other", "everything", "existing", "past", "old", "former", "all of the", "all the", "any of the", "each of the"]),
+    (Slot::PlainOrders, &[
+        "instructions", "instruction", "prompt", "prompts", "directions", "directive", "directives", "rules", "orders",
+        "guidelines", "guidance", "guardrails", "restrictions", "policies", "system message", "safeguards",
+    ]),
     (Slot::Misspelt, &[
         "*tructions", "instuctions", "instrctions", "intsructions", "instrcutions", "instructons", "instructios",
     ]),
@@ -215,12 +247,12 @@ pub(super) const WORDS: &[(Slot, &[&str])] = &[
         "התעלם", "अनदेखा", "नजरअंदाज",
     ]),
     (Slot::ForeignOrders, &[
-        "consignes", "instructions précédentes", "directives précédentes", "instructions ci-dessus",
-        "instrucciones", "órdenes anteriores", "indicaciones anteriores",
-        "anweisungen", "anweisung", "befehle", "instruktionen", "istruzioni", "indicazioni precedenti",
-        "instruções", "instrucoes", "comandos anteriores", "instructies", "opdrachten",
-        "instrukcje", "polecenia", "instruktioner", "talimatları", "talimatlar", "instruksi", "perintah sebelumnya",
-        "инструкции", "инструкций", "указания", "команды", "інструкції", "指令", "指示", "提示词", "命令", "说明", "プロンプト",
+        "consignes", "instructions", "directives",
+        "instrucciones", "órdenes", "indicaciones",
+        "anweisungen", "anweisung", "befehle", "instruktionen", "istruzioni", "indicazioni",
+        "instruções", "instrucoes", "comandos", "instructies", "opdrachten",
+        "instrukcje", "polecenia", "instruktioner", "talimatları", "talimatlar", "instruksi", "perintah",
+        "инструкции", "инструкций", "указания", "команды", "інструкції", "指令", "指示", "提示词", "命令", "プロンプト",
         "지시", "명령", "التعليمات", "הוראות", "निर्देश",
     ]),
     (Slot::OverrideColon, &["override:", "system override:", "admin override:", "new directive:"]),
@@ -241,6 +273,8 @@ pub(super) const WORDS: &[(Slot, &[&str])] = &[
         "ai models", "ai agent", "ai agents", "a.i.", "language model", "language models",
         "large language model", "llm", "llms", "chatbot", "chatgpt", "gpt*", "claude", "gemini", "llama", "mistral",
         "mixtral", "qwen", "deepseek", "copilot", "command r", "command r+", "local model",
+        "ai system", "ai systems", "an assistant", "whatever assistant", "automated assistant", "automated assistants",
+        "automated agents", "agents", "ai tool", "ai tools", "bots",
         "the assistant", "dear assistant", "virtual assistant", "the model", "the agent", "this agent",
         "automated agent", "the language model", "this assistant",
     ]),
@@ -302,10 +336,11 @@ pub(super) const WORDS: &[(Slot, &[&str])] = &[
         "tell the user", "inform the user", "mention this", "mention it to", "reveal this", "notify the user",
         "alert the user", "disclose this", "let the user know", "show this to the user",
         "tell anyone", "ask the user", "ask for confirmation", "ask the user for", "mention these",
-        "mention that you", "tell me about this", "report this", "explain this to the user",
+        "mention that you", "reveal that", "tell me about this", "report this", "explain this to the user",
     ]),
     (Slot::Without, &["without"]),
     (Slot::Asking, &[
+        "notifying the reporter", "notifying anyone", "telling anyone", "informing anyone",
         "asking me", "asking the user", "telling the user", "informing the user", "notifying the user",
         "mentioning it", "mentioning this", "asking for confirmation", "asking for permission", "the user knowing",
         "the user's knowledge", "telling me",
@@ -314,9 +349,9 @@ pub(super) const WORDS: &[(Slot, &[&str])] = &[
         "you should", "you must", "you need to", "you have to", "please", "then should", "you are to", "reply",
         "respond",
     ]),
-    (Slot::Stop, &["stop", "stop immediately", "immediately stop", "cease", "halt", "abort"]),
+    (Slot::Stop, &["drop", "stop", "stop immediately", "immediately stop", "cease", "halt", "abort"]),
     (Slot::WhatYouDo, &[
-        "what you're doing", "what you are doing", "what youre doing", "all other tasks", "your current task",
+        "what you're working on", "what you are working on", "what you're doing", "what you are doing", "what youre doing", "all other tasks", "your current task",
         "the current task", "here and", "processing",
     ]),
     (Slot::VeryImportant, &[
@@ -328,6 +363,11 @@ pub(super) const WORDS: &[(Slot, &[&str])] = &[
         "important!!!", "attention!!!", "urgent!!!", "warning!!!", "important:!!", "!!!important", "!!!",
     ]),
     (Slot::Signed, &[
+        "the user has pre-approved", "the user has preapproved", "the user has already approved",
+        "the user has already agreed", "the user has already authorized", "the user has already authorised",
+        "the user has already consented", "the user already approved", "the user already agreed",
+        "pre-approved by the user", "pre-authorized by the user", "pre-authorised by the user",
+        "already approved by the user", "already been approved by the user",
         "signed,the user", "signed the user", "sincerely,the user", "this is the user", "i am the user",
         "i am your developer", "i am your creator", "i am your admin*", "this is your developer",
         "this is your administrator", "as your developer",
@@ -359,15 +399,35 @@ pub(super) const WORDS: &[(Slot, &[&str])] = &[
     ]),
     (Slot::MachineColon, &[
         "ai assistant:", "ai agent:", "ai:", "llm:", "chatgpt:", "claude:", "ai model:", "ai assistants:",
-        "ai agents:",
+        "ai agents:", "llm reviewers:", "ai reviewers:", "automated reviewers:", "ai systems:", "llms:", "language models:",
     ]),
+    (Slot::ReadsThis, &[
+        "reads this", "read this", "reading this", "processes this", "processing this", "process this", "parsing this",
+        "parses this", "works on this", "working on this", "picks this up", "handles this", "handling this",
+        "summarising this", "summarizing this", "summarises this", "summarizes this", "reviewing this", "reviews this",
+        "encounters this", "encountering this", "translating this", "indexing this", "sees this", "seeing this",
+        "ingesting this", "analysing this", "analyzing this",
+    ]),
+    (Slot::KeepQuiet, &[
+        "keep this between us", "keep it between us", "users are not to be informed", "user is not to be informed",
+        "users must not be informed", "user must not be informed", "user must not be told", "users must not be told",
+        "user need not be told", "user does not need to know", "user doesn't need to know", "user need not know",
+        "no confirmation is needed", "no confirmation needed", "no confirmation is required", "no approval is needed",
+        "no approval is required", "no need to confirm with", "no need to ask the user", "no need to tell the user",
+        "without the user noticing", "behind the user's back", "unbeknownst to the user",
+    ]),
+    (Slot::SendVerb, &[
+        "send", "sends", "upload", "uploads", "forward", "forwards", "post", "posts", "email", "emails", "transmit",
+        "transmits", "copy", "copies", "submit", "submits", "mail", "mails", "deliver", "delivers", "exfiltrates",
+    ]),
+    (Slot::ToPlace, &["to http*", "to https*", "to ftp*", "to an external", "at http*", "with http*"]),
     (Slot::BeforeReply, &[
         "before responding", "before replying", "before answering", "before you respond", "before you reply",
         "before you answer", "before your reply",
     ]),
     (Slot::Hand, &[
         "forward all emails", "forward all messages", "forward any email*", "forward the user's",
-        "forward this conversation", "send all emails", "send all messages", "send the last",
+        "forward this conversation", "forward the conversation", "forwards the conversation", "send all emails", "send all messages", "send the last",
         "send the user's", "send the conversation", "output the user's", "output your system prompt",
         "reveal your system prompt", "print your system prompt", "contents of your system prompt",
         "output the contents of all", "upload all files", "post all messages", "in your response",
@@ -382,25 +442,16 @@ const EARLIER: &[&str] = &[
     "earlier",
     "preceding",
     "foregoing",
-    "former",
-    "existing",
     "initial",
     "original",
-    "past",
     "your",
-    "all",
-    "any",
     "system",
     "user's",
     "users",
-    "those",
     "safety",
     "aforementioned",
-    "old",
-    "other",
     "security",
     "developer",
-    "everything",
     "previously given",
 ];
 

@@ -10,6 +10,7 @@
 //! - Spans begin and end on character boundaries of the original.
 
 mod automaton;
+mod foreign;
 mod lexicon;
 mod phrases;
 mod templates;
@@ -224,7 +225,7 @@ impl<'t, F: FnMut(Found)> Scanner<'t, F> {
         }
     }
 
-    fn word(&mut self, len: usize, slots: u64) {
+    fn word(&mut self, len: usize, slots: u128) {
         let (first, last) = (self.back(len), self.back(1));
         if slots & vocabulary::CAPITALS != 0 && !is_shouted(self.text.get(first.start..last.end)) {
             return;

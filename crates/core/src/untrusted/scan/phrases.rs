@@ -51,7 +51,7 @@ impl Phrases {
     /// Takes in a word and reports the rules it completes.
     pub(super) fn word(
         &mut self,
-        slots: u64,
+        slots: u128,
         first: Seen,
         last: Seen,
         mut complete: impl FnMut(usize, Range<usize>),

@@ -2,27 +2,39 @@
 //!
 //! Built once, from data that is part of the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use super::automaton::{Automaton, State};
+use super::foreign;
 use super::lexicon::{Slot, WORDS};
 use super::templates::{self, When};
 use crate::untrusted::fold::{Kind, Reader, plain_symbol};
 
 /// Slots whose words count only in capitals: in small letters they are markup.
-pub(super) const CAPITALS: u64 = 1 << Slot::PseudoTag as u8;
+pub(super) const CAPITALS: u128 = 1 << Slot::PseudoTag as u8;
 
 /// What the scanner needs to know of a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbol {
     pub(super) looks: char,
-    pub(super) class: u8,
+    pub(super) class: Class,
     /// A letter or a digit.
     pub(super) is_word: bool,
     /// Ends a sentence.
     pub(super) is_stop: bool,
 }
+
+/// What the automaton sees of a symbol: one step, or two for those outside ASCII, of
+/// which there are more than one step could tell apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Class {
+    first: u8,
+    second: Option<u8>,
+}
+
+/// How many second steps there are; a first one for each so many symbols.
+const SECONDS: usize = 64;
 
 /// What a pattern is.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +44,7 @@ pub(super) enum Entry {
     /// A word of phrases.
     Word {
         /// One bit for each slot it fills.
-        slots: u64,
+        slots: u128,
         /// It may be the end of a longer word.
         starts_free: bool,
         /// It may be the start of a longer word.
@@ -50,8 +62,8 @@ pub(super) struct Pattern {
 /// Everything the scanner looks for.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
-    ascii: [u8; 128],
-    wide: Vec<(char, u8)>,
+    ascii: [Class; 128],
+    wide: Vec<(char, Class)>,
     letters: [Option<Symbol>; 128],
     automaton: Automaton,
     patterns: Vec<Pattern>,
@@ -64,8 +76,8 @@ impl Vocabulary {
     fn new() -> Self {
         let mut written: Vec<(Vec<char>, Entry)> =
             templates::all().map(|(mark, when)| (squeezed(&mark), Entry::Template(when))).collect();
-        let mut words: BTreeMap<(Vec<char>, bool, bool), u64> = BTreeMap::new();
-        for (slot, list) in WORDS {
+        let mut words: BTreeMap<(Vec<char>, bool, bool), u128> = BTreeMap::new();
+        for (slot, list) in WORDS.iter().chain(foreign::WORDS) {
             for word in *list {
                 let symbols = squeezed(word.trim_matches('*'));
                 // Past the alphabets of Europe words are not always parted.
@@ -81,8 +93,11 @@ impl Vocabulary {
         );
         let (ascii, wide, classes) = alphabet(&written);
         let class = |c: char| class_of(&ascii, &wide, c);
-        let symbols: Vec<Vec<u8>> =
-            written.iter().map(|(w, _)| w.iter().map(|c| class(*c)).collect()).collect();
+        let steps = |c: &char| {
+            let class = class(*c);
+            std::iter::once(class.first).chain(class.second)
+        };
+        let symbols: Vec<Vec<u8>> = written.iter().map(|(w, _)| w.iter().flat_map(steps).collect()).collect();
         let automaton = Automaton::new(classes, &symbols);
         let patterns = written.into_iter().map(|(w, entry)| Pattern { len: w.len(), entry }).collect();
         let mut vocabulary = Self { ascii, wide, letters: [None; 128], automaton, patterns };
@@ -109,8 +124,12 @@ impl Vocabulary {
     }
 
     #[inline]
-    pub(super) fn step(&self, state: State, class: u8) -> (State, bool) {
-        self.automaton.step(state, class)
+    pub(super) fn step(&self, state: State, class: Class) -> (State, bool) {
+        let (state, ends) = self.automaton.step(state, class.first);
+        match class.second {
+            None => (state, ends),
+            Some(second) => self.automaton.step(state, second),
+        }
     }
 
     pub(super) fn ending(&self, state: State) -> &[u16] {
@@ -127,6 +146,12 @@ impl Vocabulary {
     pub(super) fn states(&self) -> usize {
         self.automaton.states()
     }
+
+    /// The largest number of a step.
+    pub(super) fn steps(&self) -> u8 {
+        let steps = |class: &Class| class.first.max(class.second.unwrap_or(0));
+        self.ascii.iter().chain(self.wide.iter().map(|(_, class)| class)).map(steps).max().unwrap()
+    }
 }
 
 /// The symbols of a text, with nothing between them.
@@ -142,32 +167,35 @@ pub(super) fn squeezed(text: &str) -> Vec<char> {
     symbols
 }
 
-/// One class for each symbol of the vocabulary; class 0 for all others.
-fn alphabet(written: &[(Vec<char>, Entry)]) -> ([u8; 128], Vec<(char, u8)>, usize) {
-    let mut used: Vec<char> = written.iter().flat_map(|(word, _)| word.iter().copied()).collect();
-    used.sort_unstable();
-    used.dedup();
-    let mut ascii = [0; 128];
-    let mut wide = Vec::new();
-    let mut class = 0_u8;
-    for c in used {
-        // Past 255 symbols a class would be shared with `0`: never in the vocabulary's reach.
-        class = class.saturating_add(1);
-        match u8::try_from(c).ok().and_then(|byte| ascii.get_mut(usize::from(byte))) {
-            Some(slot) => *slot = class,
-            None => wide.push((c, class)),
+/// One class for each symbol of the vocabulary, the default for all others; and how many
+/// different steps there are.
+fn alphabet(written: &[(Vec<char>, Entry)]) -> ([Class; 128], Vec<(char, Class)>, usize) {
+    let used: BTreeSet<char> = written.iter().flat_map(|(word, _)| word.iter().copied()).collect();
+    let (plain, beyond): (Vec<char>, Vec<char>) = used.into_iter().partition(char::is_ascii);
+    let number = |at: usize| u8::try_from(at).unwrap_or(u8::MAX);
+    let mut ascii = [Class::default(); 128];
+    for (at, c) in plain.iter().enumerate() {
+        if let Some(slot) = ascii.get_mut(*c as usize) {
+            *slot = Class { first: number(at + 1), second: None };
         }
     }
-    (ascii, wide, usize::from(class) + 1)
+    let seconds = plain.len() + 1;
+    let firsts = seconds + SECONDS;
+    let wide = beyond.iter().enumerate().map(|(at, c)| {
+        let (first, second) = (number(firsts + at / SECONDS), number(seconds + at % SECONDS));
+        (*c, Class { first, second: Some(second) })
+    });
+    // A test holds it well below what a byte can number.
+    (ascii, wide.collect(), firsts + beyond.len() / SECONDS + 1)
 }
 
 #[inline]
-fn class_of(ascii: &[u8; 128], wide: &[(char, u8)], c: char) -> u8 {
+fn class_of(ascii: &[Class; 128], wide: &[(char, Class)], c: char) -> Class {
     if let Some(class) = u8::try_from(c).ok().and_then(|byte| ascii.get(usize::from(byte))) {
         return *class;
     }
     wide.binary_search_by(|(known, _)| known.cmp(&c))
         .ok()
         .and_then(|at| wide.get(at))
-        .map_or(0, |(_, class)| *class)
+        .map_or_else(Class::default, |(_, class)| *class)
 }

@@ -17,6 +17,7 @@
 //! - It is made from texts alone, so it can be made again from a journal.
 
 mod argument;
+mod prose;
 #[cfg(test)]
 mod tests;
 mod word;
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use self::argument::{Part, Scalar};
 use self::word::{REACH_BACK, Word, words};
-use super::suspicion::suspicion;
+use super::suspicion::{decoded, suspicion};
 use crate::tool::Touch;
 
 /// Most words and pairs of words that are remembered, of trusted and of
@@ -38,6 +39,10 @@ pub const WORDS_MAX: usize = 1 << 18;
 pub const SOURCES_MAX: usize = 4096;
 /// Most values one call is asked about; one is enough to ask.
 pub const TAINTED_MAX: usize = 16;
+/// Longest value that is looked at in disguise, in bytes.
+const DISGUISED_MAX: usize = 512;
+/// Shortest text, in bytes, that is read out of another notation.
+const DECODED_MIN: usize = 8;
 /// Longest name of a source and longest value shown, in characters.
 const SHOWN_MAX: usize = 120;
 
@@ -123,6 +128,13 @@ impl Index {
     fn saw_untrusted(&mut self, source: &str, text: &str) {
         let source = self.source(source);
         let is_suspicious = suspicion(text).flagged;
+        prose::destinations(text, |word| self.learn(hash(&[word.plain()]), true, is_suspicious, source));
+        // Nobody writes data for a model in Base64: what is said in it was meant to be followed.
+        decoded(text, DECODED_MIN, |inner| {
+            for word in words(&inner.text).filter(|word| argument::is_identifier(word.written)) {
+                self.learn(hash(&[word.plain()]), true, is_suspicious, source);
+            }
+        });
         let mut before = Vec::new();
         // Identifiers of this field that no verb has reached yet, with their distance.
         let mut waiting: VecDeque<(usize, Vec<String>)> = VecDeque::new();
@@ -208,7 +220,7 @@ impl Index {
             if found.len() == TAINTED_MAX {
                 break;
             }
-            let Some(why) = self.part(&part) else { continue };
+            let Some(why) = self.part(&part).or_else(|| self.disguised(&part)) else { continue };
             let tainted = tainted(&part, why);
             if found.iter().all(|known| known.value != tainted.value) {
                 found.push(tainted);
@@ -239,6 +251,35 @@ impl Index {
         }
         let is_lost = self.is_full && part.is_identifier && known.iter().any(Option::is_none);
         is_lost.then_some((Reason::Forgotten, None))
+    }
+}
+
+impl Index {
+    /// A value that untrusted text has named, backwards or encoded.
+    fn disguised(&self, part: &Part<'_>) -> Option<(Reason, Option<u16>)> {
+        let known = |written: &str| {
+            let word = words(written).next().filter(|word| argument::is_identifier(word.written))?;
+            let is_ours = self.trusted.contains(&hash(&[word.raw()]));
+            self.untrusted.get(&hash(&[word.plain()])).filter(|_| !is_ours).copied()
+        };
+        let is_ours = part.words.raw().any(|hash| self.trusted.contains(&hash));
+        if is_ours || part.words.len() > 1 || part.written.len() > DISGUISED_MAX {
+            return None;
+        }
+        if part.is_identifier && prose::is_destination(part.written) {
+            let backwards: String = part.written.chars().rev().collect();
+            let is_named =
+                words(part.written).any(|word| self.untrusted.contains_key(&hash(&[word.plain()])));
+            if let Some(Known { directed, suspicious }) = known(&backwards).filter(|_| !is_named) {
+                return Some((Reason::Directed, directed.or(suspicious)));
+            }
+        }
+        let mut found = None;
+        decoded(part.written, DECODED_MIN, |inner| {
+            let named = words(&inner.text).find_map(|word| known(word.written)?.directed);
+            found = found.or(named);
+        });
+        found.map(|source| (Reason::Directed, Some(source)))
     }
 }
 

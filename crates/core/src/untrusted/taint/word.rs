@@ -131,7 +131,12 @@ fn next_word(text: &str, from: usize) -> Option<(usize, usize, bool)> {
         }
     };
     let mut end = start;
+    let mut before: Option<char> = None;
     for (offset, c) in text.get(start..)?.char_indices() {
+        if before.is_some_and(|before| is_unparted(before) != is_unparted(c)) && is_letter(c) {
+            break;
+        }
+        before = Some(c).filter(|c| c.is_alphanumeric()).or(before);
         if is_letter(c) {
             end = start + offset + c.len_utf8();
         } else if !joins(c) {
@@ -143,6 +148,18 @@ fn next_word(text: &str, from: usize) -> Option<(usize, usize, bool)> {
 
 fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || is_invisible(c) || is_variation(c)
+}
+
+/// A letter of a script that does not part words, or glues endings to foreign ones: what
+/// is written in another stands for itself there.
+pub(super) fn is_unparted(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1780}'..='\u{17ff}' | '\u{3041}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+}
+
+/// A word of running text: names, numbers and what tools write are not.
+pub(super) fn is_prose(word: &str) -> bool {
+    let is_small = word.chars().next().is_some_and(|c| c.is_alphabetic() && !c.is_uppercase());
+    is_small && word.chars().all(char::is_alphabetic)
 }
 
 /// Parts of addresses, numbers and names; only between letters.
