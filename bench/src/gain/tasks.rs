@@ -101,7 +101,7 @@ impl Trial {
         let mut raw = json!({
             "goal": self.goal,
             "model": model,
-            "repair": "afresh",
+            "repair": "from-scratch",
             "review": "when-unchecked",
             "sandbox": "if-available",
             "workspace": { "path": workspace.display().to_string() },

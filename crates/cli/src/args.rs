@@ -162,6 +162,9 @@ pub(crate) struct AdoptArgs {
 pub(crate) struct CheckArgs {
     /// A task file, a folder with one, or an agent manifest
     pub(crate) file: String,
+    /// Write the new names of renamed keys and values into the file; comments stay
+    #[arg(long)]
+    pub(crate) fix: bool,
     /// The agent that works on the task, instead of the task's
     #[arg(long, value_name = "FILE")]
     pub(crate) agent: Option<PathBuf>,

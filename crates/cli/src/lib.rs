@@ -33,6 +33,7 @@ mod pick;
 mod question;
 mod render;
 mod report;
+mod rewrite;
 mod serverfile;
 mod taskfile;
 

@@ -4,22 +4,24 @@
 use std::path::{Path, PathBuf};
 
 use bowline_core::agent::{self, Manifest};
+use bowline_core::task::FileKind;
 use serde_json::Value;
 
 use crate::error::CliError;
-use crate::taskfile::{absolute_model, join, parse_file};
+use crate::render::Screen;
+use crate::taskfile::{absolute_model, join, read_file};
 
 /// Most manifests that extend each other.
 const EXTENDS_MAX: usize = 8;
 
 /// The agent that a manifest describes.
-pub(crate) fn load(path: &Path) -> Result<Manifest, CliError> {
-    let raw = laid(path, &mut Vec::new())?;
+pub(crate) fn load(screen: &Screen, path: &Path) -> Result<Manifest, CliError> {
+    let raw = laid(screen, path, &mut Vec::new())?;
     agent::parse(&raw).map_err(|bad| CliError::Manifest { path: path.to_owned(), bad })
 }
 
 /// The manifest over everything it extends.
-fn laid(path: &Path, above: &mut Vec<PathBuf>) -> Result<Value, CliError> {
+fn laid(screen: &Screen, path: &Path, above: &mut Vec<PathBuf>) -> Result<Value, CliError> {
     let real = path.canonicalize().map_err(CliError::io("read", path))?;
     if above.contains(&real) || above.len() == EXTENDS_MAX {
         let what = if above.contains(&real) { "extends itself" } else { "extends too many others" };
@@ -30,7 +32,7 @@ fn laid(path: &Path, above: &mut Vec<PathBuf>) -> Result<Value, CliError> {
     }
     above.push(real.clone());
     let folder = real.parent().unwrap_or(Path::new("/")).to_owned();
-    let mut raw = parse_file(path)?;
+    let mut raw = read_file(screen, path, FileKind::Manifest)?;
     anchor(&mut raw, &folder);
     let base = match raw.get("extends") {
         Some(Value::String(base)) => Some(folder.join(base)),
@@ -38,7 +40,7 @@ fn laid(path: &Path, above: &mut Vec<PathBuf>) -> Result<Value, CliError> {
         Some(_) | None => None,
     };
     match base {
-        Some(base) => Ok(agent::overlay(laid(&base, above)?, raw)),
+        Some(base) => Ok(agent::overlay(laid(screen, &base, above)?, raw)),
         None => Ok(raw),
     }
 }

@@ -23,7 +23,7 @@ impl ServerFile {
     /// Reads the manifest, and gives its servers what a task of the agent would.
     pub(crate) fn read(desk: &Desk<'_>, place: &McpPlace) -> Result<Self, CliError> {
         desk.home.make()?;
-        let manifest = manifest::load(&place.agent)?;
+        let manifest = manifest::load(desk.screen, &place.agent)?;
         let folder = std::path::absolute(&place.workspace).map_err(CliError::io("find", &place.workspace))?;
         // No model is asked: there is nothing to do but look.
         let task = json!({

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use bowline_core::agent::{self, Manifest};
 use bowline_core::task::each::{self, Each};
-use bowline_core::task::{self, BadTask, Sandbox, Task};
+use bowline_core::task::{self, BadTask, FileKind, Sandbox, Task, in_todays_words};
 use serde_json::{Value, json};
 
 use crate::args::TaskArgs;
 use crate::error::CliError;
 use crate::manifest;
+use crate::render::{Screen, escape};
 
 /// Names a task file may have in a folder, in this order.
 const NAMES: [&str; 4] = ["task.toml", "task.yaml", "task.yml", "task.json"];
@@ -25,8 +26,11 @@ const TASK_BYTES_MAX: u64 = 4 << 20;
 
 /// The task, and the manifest of the agent it names. Of a task for each of many files: the one
 /// for the first.
-pub(crate) fn read_with_agent(args: &TaskArgs) -> Result<(Task, Option<Manifest>), CliError> {
-    match read_given(args)? {
+pub(crate) fn read_with_agent(
+    screen: &Screen,
+    args: &TaskArgs,
+) -> Result<(Task, Option<Manifest>), CliError> {
+    match read_given(screen, args)? {
         (Given::One(task), manifest) => Ok((*task, manifest)),
         (Given::Each(mut batch), manifest) => Ok((batch.tasks.swap_remove(0).1, manifest)),
     }
@@ -49,22 +53,22 @@ pub(crate) struct Batch {
 }
 
 /// Everything a command line means.
-pub(crate) fn read_all(args: &TaskArgs) -> Result<Given, CliError> {
-    read_given(args).map(|(given, _)| given)
+pub(crate) fn read_all(screen: &Screen, args: &TaskArgs) -> Result<Given, CliError> {
+    read_given(screen, args).map(|(given, _)| given)
 }
 
-fn read_given(args: &TaskArgs) -> Result<(Given, Option<Manifest>), CliError> {
+fn read_given(screen: &Screen, args: &TaskArgs) -> Result<(Given, Option<Manifest>), CliError> {
     let here = std::env::current_dir().map_err(CliError::io("find", "the working directory"))?;
     let Some(path) = task_path(&args.task)? else {
-        return goal(args, &here).map(|(task, manifest)| (Given::One(Box::new(task)), manifest));
+        return goal(screen, args, &here).map(|(task, manifest)| (Given::One(Box::new(task)), manifest));
     };
-    let mut raw = parse_file(&path)?;
+    let mut raw = read_file(screen, &path, FileKind::Task)?;
     let base = std::path::absolute(&path).map_err(CliError::io("find", &path))?;
     let base = base.parent().unwrap_or(&here).to_owned();
     replace(&mut raw, args, &here);
     let manifest = match (&args.agent, raw.get("agent")) {
-        (Some(agent), _) => Some(manifest::load(&here.join(agent))?),
-        (None, Some(Value::String(agent))) => Some(manifest::load(&join(&base, agent))?),
+        (Some(agent), _) => Some(manifest::load(screen, &here.join(agent))?),
+        (None, Some(Value::String(agent))) => Some(manifest::load(screen, &join(&base, agent))?),
         // What is no text is refused by the reader, with its place.
         (None, Some(_) | None) => None,
     };
@@ -126,8 +130,8 @@ fn outfitted(raw: &Value, manifest: Option<&Manifest>) -> Result<Task, BadTask> 
     }
 }
 
-fn goal(args: &TaskArgs, here: &Path) -> Result<(Task, Option<Manifest>), CliError> {
-    let manifest = args.agent.as_ref().map(|agent| manifest::load(&here.join(agent))).transpose()?;
+fn goal(screen: &Screen, args: &TaskArgs, here: &Path) -> Result<(Task, Option<Manifest>), CliError> {
+    let manifest = args.agent.as_ref().map(|agent| manifest::load(screen, &here.join(agent))).transpose()?;
     let mut raw = json!({ "goal": args.task });
     replace(&mut raw, args, here);
     let is_named = |manifest: &Manifest| manifest.names_model();
@@ -146,7 +150,7 @@ fn goal(args: &TaskArgs, here: &Path) -> Result<(Task, Option<Manifest>), CliErr
 }
 
 /// The file that is meant; `None` when the words are a goal.
-fn task_path(word: &str) -> Result<Option<PathBuf>, CliError> {
+pub(crate) fn task_path(word: &str) -> Result<Option<PathBuf>, CliError> {
     let path = Path::new(word);
     if path.is_dir() {
         let found = NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file());
@@ -176,6 +180,25 @@ fn looks_like_a_path(word: &str) -> bool {
     word.trim().is_empty() || (is_plain && (is_file || word.contains('/')))
 }
 
+/// The file in today's words; whoever wrote it is told about old ones.
+pub(crate) fn read_file(screen: &Screen, path: &Path, kind: FileKind) -> Result<Value, CliError> {
+    let (raw, renamed) = in_todays_words(parse_file(path)?, kind);
+    for renamed in &renamed {
+        screen.note(&format!(
+            "warning: {}: {} has a new name; write {}",
+            escape::line(&path.display().to_string()),
+            renamed.place(),
+            escape::line(&renamed.line)
+        ));
+    }
+    if !renamed.is_empty() {
+        screen.note(
+            "the old name will be refused by a later release; `bowline check --fix FILE` writes the new one",
+        );
+    }
+    Ok(raw)
+}
+
 pub(crate) fn parse_file(path: &Path) -> Result<Value, CliError> {
     let mut text = String::new();
     let file = File::open(path).map_err(CliError::io("read", path))?;
@@ -191,15 +214,28 @@ pub(crate) fn parse_file(path: &Path) -> Result<Value, CliError> {
         form,
         message: message.trim_end().to_owned(),
     };
-    match path.extension().and_then(|ending| ending.to_str()) {
+    match ending(path) {
         Some("json") => serde_json::from_str(&text).map_err(|error| bad("JSON", error.to_string())),
         Some("yaml" | "yml") => {
             let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
             serde_saphyr::from_str_with_options(&text, options)
                 .map_err(|error| bad("YAML", error.to_string()))
         }
-        Some(_) | None => toml::from_str(&text).map_err(|error| bad("TOML", error.to_string())),
+        Some(_) | None => parse_toml(&text).map_err(|error| bad("TOML", error.to_string())),
     }
+}
+
+pub(crate) fn parse_toml(text: &str) -> Result<Value, toml::de::Error> {
+    toml::from_str(text)
+}
+
+/// Whether a file is read as TOML.
+pub(crate) fn is_toml(path: &Path) -> bool {
+    !matches!(ending(path), Some("json" | "yaml" | "yml"))
+}
+
+fn ending(path: &Path) -> Option<&str> {
+    path.extension().and_then(|ending| ending.to_str())
 }
 
 /// What the command line says stands above what the file says.

@@ -135,7 +135,7 @@ impl BadTools {
                 "leave `class` out, or choose a graver one: \"pure\" < \"reversible\" < \"compensable\" < \"irreversible\""
             }
             Self::Looser { setting: Setting::Attempts, .. } => "leave `attempts` out or choose fewer",
-            Self::Looser { setting: Setting::AtOnce, .. } => "leave `at_once` out or choose less",
+            Self::Looser { setting: Setting::AtOnce, .. } => "leave `concurrency` out or choose less",
             Self::Looser { setting: Setting::Cost, .. } => "leave `cost_usd` out or choose more",
             Self::OneAttempt { .. } => {
                 "leave `attempts` out; where the tool may be tried again, say so with `repeat` and `class`"

@@ -57,7 +57,7 @@ impl fmt::Display for Setting {
             Self::Timeout => "timeout_seconds",
             Self::Class => "class",
             Self::Attempts => "attempts",
-            Self::AtOnce => "at_once",
+            Self::AtOnce => "concurrency",
             Self::Cost => "cost_usd",
         })
     }

@@ -19,7 +19,7 @@ use crate::taskfile;
 pub(crate) fn plan(desk: &Desk<'_>, args: &PlanArgs) -> Result<Exit, CliError> {
     let (task, agent) = (args.task.clone(), args.agent.clone());
     let asked = TaskArgs { task, agent, workspace: None, model: None };
-    let (task, _) = taskfile::read_with_agent(&asked)?;
+    let (task, _) = taskfile::read_with_agent(desk.screen, &asked)?;
     let given = match task.planning.by {
         Planner::Task => task.plan.clone().or_else(|| Plan::of_one(&task.goal)),
         Planner::Model => None,

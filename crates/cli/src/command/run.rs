@@ -15,7 +15,7 @@ use crate::taskfile::Given;
 
 /// Submits a task and works on it.
 pub(crate) async fn run(desk: &Desk<'_>, args: &RunArgs) -> Result<Exit, CliError> {
-    match crate::taskfile::read_all(&args.what)? {
+    match crate::taskfile::read_all(desk.screen, &args.what)? {
         Given::One(task) => one(desk, args, *task).await,
         Given::Each(batch) => super::each::run(desk, args, batch).await,
     }

@@ -50,6 +50,48 @@ fn a_model_that_obeys_the_attacker_gets_nothing_done_that_was_not_granted() {
 }
 
 #[test]
+fn old_names_are_read_with_a_warning_and_check_writes_the_new_ones() {
+    let place = Place::new();
+    let task = "goal = \"Say hello\" # politely\nmodel = \"scripted:model.yaml\"\nagent = \"agent.toml\"\nrepair = \"mend\"\nreview = \"never\"\n";
+    let agent =
+        "name = \"clerk\"\nversion = \"7\" # of the clerk\n[[tool]]\nname = \"read_file\"\nat_once = 2\n";
+    place.write("task.toml", task);
+    place.write("agent.toml", agent);
+    place.write("model.yaml", "script: 1\nconversations:\n  main:\n    - say: hello\n");
+    for command in ["check", "run"] {
+        let ran = place.bowline(&[command, "task.toml"]).ends(0);
+        let ran = ran.remarks("warning: task.toml: repair has a new name; write repair = \"fix\"");
+        ran.remarks("version has a new name; write release = \"7\"")
+            .remarks("tool[0].at_once has a new name; write concurrency = 2")
+            .remarks("bowline check --fix");
+    }
+    assert_eq!(place.read("task.toml"), task, "only --fix writes");
+    place.bowline(&["check", "--fix", "task.toml"]).ends(0).says("repair is now repair = \"fix\"");
+    place.bowline(&["check", "--fix", "agent.toml"]).ends(0).says("tool[0].at_once is now concurrency = 2");
+    assert_eq!(place.read("task.toml"), task.replace("mend", "fix"));
+    assert_eq!(
+        place.read("agent.toml"),
+        agent.replace("version", "release").replace("at_once", "concurrency")
+    );
+    place.bowline(&["run", "task.toml"]).ends(0).lacks("new name");
+    place.bowline(&["check", "--fix", "task.toml"]).ends(0).says("it was not changed");
+}
+
+#[test]
+fn a_file_of_a_newer_form_is_refused_with_both_versions_and_nothing_else() {
+    let place = Place::new();
+    place.write("task.toml", "version = 2\ngoal = \"x\"\nunheard_of = true\n");
+    let ran = place.bowline(&["run", "task.toml"]).ends(2);
+    ran.complains("the file is of version 2; this build reads version 1").lacks("unheard_of");
+    place.write("agent.toml", "version = 3\nname = \"x\"\n");
+    place.bowline(&["check", "agent.toml"]).ends(2).complains("the file is of version 3");
+    for (bad, what) in [("0", "no version"), ("1.5", "no version"), ("\"1\"", "no version")] {
+        place.write("task.toml", &format!("version = {bad}\ngoal = \"x\"\nmodel = \"scripted:m.yaml\"\n"));
+        place.bowline(&["check", "task.toml"]).ends(2).complains(what).complains("write version = 1");
+    }
+}
+
+#[test]
 fn check_tells_what_an_agent_may_do_and_what_not() {
     let place = Place::new();
     place.write("agent.toml", MANIFEST);
@@ -172,7 +214,7 @@ fn the_published_schema_accepts_what_the_reader_accepts_and_refuses_what_it_refu
             json!({ "mcp": ["git.*"], "inference": true, "spawn": 1, "shell": ["*"], "file_read": ["."] }),
         ),
         ("tool", json!([{ "name": "t", "command": ["a"], "description": "d", "schema": {} }])),
-        ("tool", json!([{ "name": "read_file", "attempts": 2, "at_once": 1, "class": "pure" }])),
+        ("tool", json!([{ "name": "read_file", "attempts": 2, "concurrency": 1, "class": "pure" }])),
         (
             "mcp",
             json!([{ "name": "hub", "url": "https://a.example/", "tool": [{ "name": "t", "touch": "read" }] }]),

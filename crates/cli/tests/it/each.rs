@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Place;
 
 const EACH: &str = "goal = \"Read {file}\"\nmodel = \"scripted:model.yaml\"\nreview = \"never\"\nsandbox = \"none\"\n\
-    repair = \"afresh\"\neach = \"in/*.txt\"\n[workspace]\npath = \"project\"\n[[check]]\nname = \"right\"\n\
+    repair = \"from-scratch\"\neach = \"in/*.txt\"\n[workspace]\npath = \"project\"\n[[check]]\nname = \"right\"\n\
     command = [\"grep\", \"-qF\", \"record of {file}\"]\n[limits]\nrepairs = 2\n";
 
 /// Three files; one is read right at once, one the second time, one never.

@@ -162,6 +162,21 @@ impl Ran {
         self
     }
 
+    /// It remarked so beside its result.
+    #[track_caller]
+    fn remarks(self, words: &str) -> Self {
+        assert!(self.err.contains(words), "no {words:?} in\n--- err\n{}", self.err);
+        self
+    }
+
+    /// It printed this nowhere.
+    #[track_caller]
+    fn lacks(self, words: &str) -> Self {
+        let found = self.out.contains(words) || self.err.contains(words);
+        assert!(!found, "{words:?} in\n--- out\n{}\n--- err\n{}", self.out, self.err);
+        self
+    }
+
     /// Every line as JSON.
     #[track_caller]
     fn objects(&self) -> Vec<Value> {

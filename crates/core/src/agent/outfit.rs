@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Manifest;
 use crate::budget::{Gauge, Limit, Limits};
 use crate::task::problem::Problems;
-use crate::task::{self, BadTask, Sandbox, Task};
+use crate::task::{self, BadTask, FileKind, Sandbox, Task, in_todays_words};
 use crate::view::gauge_line;
 
 /// Keys of a task that its agent may bring.
@@ -52,7 +52,7 @@ fn joined(base: Value, own: Value) -> Value {
 
 /// Reads a raw task that the manifest's agent works on.
 pub fn outfit(raw: &Value, manifest: &Manifest) -> Result<Task, BadTask> {
-    let mut raw = raw.clone();
+    let (mut raw, _) = in_todays_words(raw.clone(), FileKind::Task);
     if let Value::Object(task) = &mut raw {
         task.remove("agent");
         bring(task, &manifest.raw);

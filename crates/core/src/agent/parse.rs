@@ -17,7 +17,7 @@ use crate::task::guard;
 use crate::task::limits::{self, Bound};
 use crate::task::problem::{Problems, quoted};
 use crate::task::section::Section;
-use crate::task::{self, BadTask, Sandbox, ToolChoice};
+use crate::task::{self, BadTask, FileKind, Sandbox, ToolChoice, in_todays_words, version};
 
 /// Longest name, version, host or program, in bytes.
 const WORD_MAX: usize = 256;
@@ -58,12 +58,15 @@ impl Manifest {
 /// Reads a raw manifest, as it came out of TOML, YAML or JSON, already laid over
 /// what it extends.
 pub fn parse(raw: &Value) -> Result<Manifest, BadTask> {
+    let (raw, _) = in_todays_words(raw.clone(), FileKind::Manifest);
+    version::readable(&raw)?;
     let problems = Problems::default();
-    let read = Field::whole(raw, &problems).table(Section::Manifest).map(|top| read(&top, raw));
+    let read = Field::whole(&raw, &problems).table(Section::Manifest).map(|top| read(&top, &raw));
     problems.settle(read)
 }
 
 fn read(top: &Table<'_>, raw: &Value) -> Manifest {
+    version::check(top);
     let text = |key: &str, most: usize| top.get(key).and_then(|field| field.text(most).map(str::to_owned));
     let name = top.require("name", "say what people call the agent, as in name = \"reviewer\"");
     let section = |key: &str, section: Section| top.get(key).and_then(|field| field.table(section));
@@ -87,7 +90,7 @@ fn read(top: &Table<'_>, raw: &Value) -> Manifest {
     });
     let agent = Agent {
         name: name.and_then(|field| field.text(WORD_MAX).map(str::to_owned)).unwrap_or_default(),
-        version: text("version", WORD_MAX),
+        version: text("release", WORD_MAX),
         description: text("description", TEXT_MAX),
         privacy: top.get("privacy").and_then(|field| field.one_of(&Privacy::WORDS)).unwrap_or_default(),
         capabilities: section("capabilities", Section::Capabilities)

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::limits::Bound;
 use super::problem::{Problems, described, quoted, shown_key};
 use super::section::Section;
-use super::suggest;
+use super::{renamed, suggest};
 use crate::budget::word;
 use crate::provenance::{Decimal, canonical_value};
 
@@ -102,6 +102,12 @@ impl<'a> Field<'a> {
     /// The text as it stands, without a word about what is none.
     pub(crate) fn plain_text(&self) -> Option<&'a str> {
         self.value.as_str()
+    }
+
+    /// Whether it is exactly this number.
+    pub(crate) fn is_whole_number(&self, number: u64) -> bool {
+        let Value::Number(found) = self.value else { return false };
+        settled_number(found).and_then(|found| found.as_u64()) == Some(number)
     }
 
     /// `true` or `false`.
@@ -245,8 +251,12 @@ impl<'a> Field<'a> {
         };
         let found = words.iter().find(|(word, _)| word == text).map(|(_, meaning)| meaning.clone());
         if found.is_none() {
-            let remedy = suggest::nearest(text, known())
-                .map_or_else(|| format!("write {}", choice()), |near| format!("did you mean \"{near}\"?"));
+            let key = self.place.rsplit('.').next().unwrap_or_default();
+            let near = || suggest::nearest(text, known()).map(|near| format!("did you mean \"{near}\"?"));
+            let remedy = renamed::new_value(key, text)
+                .map(|new| format!("it is called \"{new}\" now"))
+                .or_else(near)
+                .unwrap_or_else(|| format!("write {}", choice()));
             self.wrong(format!("{} is none of {}", quoted(text), choice()), remedy);
         }
         found

@@ -11,7 +11,7 @@ const CLASSES: [(&str, Class); 4] = [
     ("irreversible", Class::Irreversible),
 ];
 const ATTEMPTS: Bound = Bound::count("attempts", 1, ATTEMPTS_MAX as u64);
-const AT_ONCE: Bound = Bound::count("at_once", 1, AT_ONCE_MAX as u64);
+const AT_ONCE: Bound = Bound::count("concurrency", 1, AT_ONCE_MAX as u64);
 const COST_USD: Bound = Bound::dollars("cost_usd", 1_000_000);
 const OUTPUT_BYTES: Bound = Bound::count("output_bytes", 256, 1024 * 1024);
 

@@ -10,12 +10,13 @@
 //! lists of tables). Only `goal` and `model` are required.
 //!
 //! ```toml
+//! version = 1                          # of the form of this file; may be left out
 //! goal = "Make the tests pass"         # not blank, at most 64 KiB
 //! model = "scripted:model.yaml"        # kind:argument, or the name of a table of [models]
 //! instructions = "Keep it short."      # at most 64 KiB
 //! evidence = ["calc.py"]               # read before acting; below the workspace, no `..`; at most 128
 //! each = "invoices/*.txt"              # one task for each of these files; {file} anywhere is its path
-//! repair = "mend"                      # or "afresh": what is done about an output that failed
+//! repair = "fix"                       # or "from-scratch": what is done about an output that failed
 //! review = "when-unsure"               # or "when-unchecked", "always", "never": who agrees to the output
 //! critic = "scripted:critic.yaml"      # the model that judges and diagnoses; default: the task's own
 //! fallbacks = ["scripted:b.yaml"]      # models asked in this order when that one cannot be; at most 8
@@ -120,7 +121,7 @@
 //! timeout_seconds = 30                 # at most 3600
 //! class = "irreversible"               # or "pure", "reversible", "compensable"
 //! attempts = 1                         # at most 10; 3 unless it must not be repeated
-//! at_once = 8                          # at most 64
+//! concurrency = 8                      # calls of it in flight; at most 64
 //! cost_usd = 0.01                      # of one attempt; from 0 to 1000000
 //! output_bytes = 16384                 # from 256 to 1048576
 //! substitute = "pay_by_post"           # another tool, which the model is told of while this one is not there
@@ -237,6 +238,7 @@ mod parse;
 mod planning;
 pub(crate) mod problem;
 mod recourse;
+mod renamed;
 mod routes;
 pub(crate) mod section;
 pub mod suggest;
@@ -244,6 +246,7 @@ pub mod suggest;
 mod tests;
 pub(crate) mod undo;
 mod verification;
+pub(crate) mod version;
 
 pub use limits::parse_raise;
 pub use memory::{Memory, PROMOTE_MS};
@@ -254,8 +257,10 @@ pub use parse::{parse, plain};
 pub use planning::{Planner, Planning};
 pub use problem::{BadTask, Problem};
 pub use recourse::Recourse;
+pub use renamed::{FileKind, Renamed, RenamedPart, in_todays_words};
 pub use routes::{MODELS_MAX, Routes};
 pub use verification::Standards;
+pub use version::FILE_VERSION;
 
 use std::collections::BTreeMap;
 

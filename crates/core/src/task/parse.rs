@@ -10,12 +10,14 @@ use serde_json::{Value, json};
 use super::field::{Field, Table};
 use super::limits::{self, Bound};
 use super::problem::{BadTask, Problems, quoted};
+use super::renamed::{FileKind, in_todays_words};
 use super::section::Section;
 use super::{
     CommandTool, OnFailure, Repair, Review, Sandbox, Task, ToolChoice, Workspace, WorkspaceMode, each,
 };
 use super::{
     control, guard, invocation, memory, models, network, planning, recourse, routes, undo, verification,
+    version,
 };
 use crate::agent::privacy::Privacy;
 use crate::budget::Limits;
@@ -55,8 +57,10 @@ const TIMEOUT: Bound = Bound::seconds("timeout_seconds", 3600);
 
 /// Reads a raw task, as it came out of TOML, YAML or JSON.
 pub fn parse(raw: &Value) -> Result<Task, BadTask> {
+    let (raw, _) = in_todays_words(raw.clone(), FileKind::Task);
+    version::readable(&raw)?;
     let problems = Problems::default();
-    let task = Field::whole(raw, &problems).table(Section::Top).map(|top| read(&top));
+    let task = Field::whole(&raw, &problems).table(Section::Top).map(|top| read(&top));
     problems.settle(task)
 }
 
@@ -66,6 +70,7 @@ pub fn plain(goal: &str, model: &str) -> Result<Task, BadTask> {
 }
 
 fn read(top: &Table<'_>) -> Task {
+    version::check(top);
     if let Some(field) = top.get("agent") {
         field.wrong(
             "the manifest of the agent was not read",
@@ -95,7 +100,7 @@ fn read(top: &Table<'_>) -> Task {
         instructions: top.get("instructions").and_then(text),
         repair: top
             .get("repair")
-            .and_then(|field| field.one_of(&[("mend", Repair::Mend), ("afresh", Repair::Afresh)]))
+            .and_then(|field| field.one_of(&[("fix", Repair::Mend), ("from-scratch", Repair::Afresh)]))
             .unwrap_or_default(),
         review: review(top),
         on_failure: on_failure(top),
@@ -137,7 +142,7 @@ fn suit_consistency(top: &Table<'_>, task: &Task) {
     if task.repair == Repair::Mend && task.checks.iter().any(|check| check.how.agree() > 0) {
         field.wrong(
             "answers that know of each other do not confirm each other",
-            "write repair = \"afresh\" beside `agree`",
+            "write repair = \"from-scratch\" beside `agree`",
         );
     }
     if task.checks.iter().any(|check| check.how.rivals() > 0) {

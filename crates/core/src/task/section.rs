@@ -2,13 +2,16 @@
 
 use super::each;
 use super::problem::{Problems, shown_key};
-use super::{control, guard, limits, memory, models, network, planning, suggest, undo, verification};
+use super::{
+    control, guard, limits, memory, models, network, planning, renamed, suggest, undo, verification,
+};
 use crate::plan::{method_parse, parse as plan};
 
 /// The keys at the top of an agent manifest.
-const MANIFEST: [&str; 17] = [
-    "name",
+const MANIFEST: [&str; 18] = [
     "version",
+    "name",
+    "release",
     "description",
     "extends",
     "model",
@@ -27,7 +30,8 @@ const MANIFEST: [&str; 17] = [
 ];
 
 /// The keys at the top of a task file.
-const TOP: [&str; 36] = [
+const TOP: [&str; 37] = [
+    "version",
     "goal",
     "agent",
     "model",
@@ -205,7 +209,7 @@ impl Section {
                 "effect",
                 "class",
                 "attempts",
-                "at_once",
+                "concurrency",
                 "cost_usd",
                 "output_bytes",
                 "undo",
@@ -345,6 +349,10 @@ impl Section {
     /// Notes a key that does not belong here, with the best guess at what was meant.
     pub(crate) fn admit(self, key: &str, place: &str, problems: &Problems) {
         if self.keys().contains(&key) {
+            return;
+        }
+        if let Some(new) = renamed::new_name(key).filter(|new| self.keys().contains(new)) {
+            problems.note(place, format!("`{key}` is called `{new}` now"), format!("write `{new}`, once"));
             return;
         }
         let elsewhere = || Self::ALL.into_iter().filter(|section| *section != self);

@@ -10,7 +10,7 @@ use crate::world::World;
 /// A task whose checks want a number above two, and one other answer held against them.
 fn task(world: &World, more: &Value) -> bowline::core::task::Task {
     let mut raw = json!({
-        "repair": "afresh",
+        "repair": "from-scratch",
         "output": { "schema": { "type": "object", "required": ["n"] } },
         "check": [{ "name": "above two", "command": ["grep", "-q", "[3-9]"] }],
         "consistency": { "rivals": 1 },

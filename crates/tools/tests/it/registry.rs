@@ -152,7 +152,7 @@ fn a_task_calls_a_tool_of_the_librarys_user_no_more_freely_than_it_declares() {
     for (asked, setting) in [
         (Invocation { class: Some(Class::Pure), ..Invocation::default() }, "`class`"),
         (Invocation { attempts: Some(3), ..Invocation::default() }, "`attempts`"),
-        (Invocation { at_once: Some(5), ..Invocation::default() }, "`at_once`"),
+        (Invocation { at_once: Some(5), ..Invocation::default() }, "`concurrency`"),
         (Invocation { cost_micros: Some(9_999), ..Invocation::default() }, "`cost_usd`"),
     ] {
         let asked = ToolChoice { invocation: asked, ..choice("mine") };

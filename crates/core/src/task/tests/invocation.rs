@@ -19,7 +19,7 @@ fn read(keys: Value) -> ToolChoice {
 #[test]
 fn a_task_says_how_a_tool_is_called() {
     let choice = read(json!({
-        "class": "compensable", "attempts": 5, "at_once": 2, "cost_usd": 0.25, "output_bytes": 2048,
+        "class": "compensable", "attempts": 5, "concurrency": 2, "cost_usd": 0.25, "output_bytes": 2048,
     }));
     let said = Invocation {
         class: Some(Class::Compensable),
@@ -54,7 +54,7 @@ fn a_substitute_is_another_tool() {
 fn every_amount_has_its_bounds_and_none_is_unlimited() {
     for (key, low, high) in [
         ("attempts", json!(0), json!(11)),
-        ("at_once", json!(0), json!(65)),
+        ("concurrency", json!(0), json!(65)),
         ("cost_usd", json!(-0.1), json!(1_000_001)),
         ("output_bytes", json!(255), json!(1_048_577)),
     ] {
