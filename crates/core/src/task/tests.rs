@@ -249,7 +249,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     check(
         &with(json!({ "max": 1 })),
         "max: `max` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency, memory",
+        knows version, goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency, memory",
     );
     check(
         &with(json!({ "tokenz": 1 })),
@@ -265,7 +265,7 @@ fn an_unknown_key_is_answered_with_the_best_guess() {
     );
     check(&with(json!({ "a\nb": 1, "output": { "schema": {}, "path": 1 } })), "
         \"a\\nb\": `\"a\\nb\"` is not known at the top of the file; remove it; the top of the file \
-        knows goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency, memory
+        knows version, goal, agent, model, models, instructions, evidence, each, repair, review, on_failure, on_alert, tools, workspace, sandbox, network, privacy, output, check, tool, plan, planning, method, limits, guard, control, class, critic, fallbacks, ladder, escalate, quality, rubric, claims, edge_cases, consistency, memory
         output.path: `path` belongs in `[workspace]`; move it there");
 }
 
@@ -469,6 +469,7 @@ fn the_fingerprint_is_of_the_task_and_its_tools() {
         timeout_ms: 5,
         effect: None,
         needs: None,
+        given: false,
         invocation: Default::default(),
         undo: None,
     };
