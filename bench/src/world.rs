@@ -185,6 +185,7 @@ impl World {
             timeout_ms: 60_000,
             effect: None,
             needs: None,
+            given: false,
             invocation: Default::default(),
             undo: None,
         };

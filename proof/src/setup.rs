@@ -73,6 +73,7 @@ fn tool(row: Row, scenario: &Scenario) -> Option<ToolSpec> {
         timeout_ms: 1000,
         effect: None,
         needs: None,
+        given: false,
         invocation,
         undo: (name == "book").then(|| Box::new(Undo { how: How::Own, args: None, timeout_ms: None })),
     })

@@ -172,6 +172,10 @@ pub enum Part {
         /// The part of it that is shown; `None`: all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<Window>,
+        /// Set where the person who wrote the task gave it: it is shown as models know it, as
+        /// code of this language, which may be empty. `None`: it comes from outside.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<Box<str>>,
     },
 }
 
@@ -199,9 +203,12 @@ pub enum Message {
         call: Box<str>,
         /// What the model gets to read.
         output: Payload,
-        /// What fences it, if it came from outside; `None` for words of our own.
+        /// What fences it, if nobody vouches for it; `None` for words of our own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mark: Option<Mark>,
+        /// It tells of what the person who wrote the task gave: it is shown without the fence.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        given: bool,
         /// Whether it is bad news.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,

@@ -153,6 +153,10 @@ pub struct ToolSpec {
     /// What an agent must be granted to use it; `None`: that the tool is named is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Need>,
+    /// What it tells is the workspace's own, which whoever wrote the task vouches for; not
+    /// where it can reach hosts. A model is shown it as it is, without a fence.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub given: bool,
     /// How it is called.
     #[serde(default, skip_serializing_if = "Invocation::is_default")]
     pub invocation: Invocation,

@@ -105,6 +105,7 @@ pub(crate) fn spec(server: &Server, listed: &Listed, name: bowline_core::id::Too
         probes: false,
         timeout_ms: rules.timeout_ms.unwrap_or(server.timeout_ms),
         effect: rules.effect,
+        given: false,
         invocation: Invocation::default(),
         undo: rules.undo.as_deref().map(|undo| Box::new(renamed(&server.name, undo))),
         needs: Some(Need::Mcp { server: server.name.to_string(), tool: listed.name.clone() }),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bowline_core::append_list::AppendList;
 use bowline_core::message::{Blob, Message, Part, Payload};
 use bowline_core::provenance::Digest;
-use bowline_core::untrusted::{Mark, render};
+use bowline_core::untrusted::{Mark, Rendered as Rendering, in_code_fence, render, unfenced};
 use bowline_models::{Said, SaidCall};
 use bowline_store::{RunStore, StoreError};
 use bowline_tools::cap_output;
@@ -165,9 +165,10 @@ impl Texts {
                 Said::Assistant { text, calls: asked }
             }
             Message::Briefing(parts) => Said::User(self.briefing(parts).await?),
-            Message::ToolResult { call, output, mark, is_error, notice } => {
+            Message::ToolResult { call, output, mark, given, is_error, notice } => {
                 let output = match mark {
-                    Some(mark) => self.fenced(output, mark).await?,
+                    Some(mark) if *given => self.shown(output, mark, Form::Bare).await?,
+                    Some(mark) => self.shown(output, mark, Form::Fenced).await?,
                     None => self.text(output).await?,
                 };
                 let output = with_notice(notice.as_deref(), output);
@@ -181,27 +182,32 @@ impl Texts {
         for part in parts {
             whole.push_str(&match part {
                 Part::Words(words) => self.text(words).await?,
-                Part::Material { mark, text, window: None, .. } => self.fenced(text, mark).await?,
-                Part::Material { mark, text, window: Some(window), .. } => {
-                    let whole = self.text(text).await?;
-                    let most = whole.len();
-                    capped(&window.shown(&whole).unwrap_or(whole), mark, most)
+                Part::Material { mark, text, window, given, .. } => {
+                    let form = given.as_deref().map_or(Form::Fenced, Form::Code);
+                    match window {
+                        None => self.shown(text, mark, form).await?,
+                        Some(window) => {
+                            let whole = self.text(text).await?;
+                            let most = whole.len();
+                            capped(&window.shown(&whole).unwrap_or(whole), mark, form, most)
+                        }
+                    }
                 }
             });
         }
         Ok(whole)
     }
 
-    /// What nobody vouches for, as a model may read it. Never more than was set aside
+    /// A text that is not ours, as a model may read it. Never more than was set aside
     /// for it: a text that grows by being neutralised is cut.
-    async fn fenced(&self, payload: &Payload, mark: &Mark) -> Result<String, StoreError> {
-        // A mark stands for one text, so what it fences can be kept by it.
+    async fn shown(&self, payload: &Payload, mark: &Mark, form: Form<'_>) -> Result<String, StoreError> {
+        // A mark stands for one text in one form, so what it fences can be kept by it.
         let name = Digest::of_parts(&[b"fenced", mark.as_str().as_bytes(), &payload.digest().0]);
         if let Some(bytes) = self.kept(name) {
             return Ok(String::from_utf8_lossy(&bytes).into_owned());
         }
         let text = self.text(payload).await?;
-        let rendered = capped(&text, mark, text.len());
+        let rendered = capped(&text, mark, form, text.len());
         self.insert(name, rendered.as_bytes().into());
         Ok(rendered)
     }
@@ -211,12 +217,33 @@ impl Texts {
     }
 }
 
-/// A text in its fence, its body no longer than what was set aside for it.
-fn capped(text: &str, mark: &Mark, most: usize) -> String {
-    let rendered = render(text, mark);
+/// How a text that is not ours is shown.
+#[derive(Clone, Copy)]
+enum Form<'f> {
+    /// Nobody vouches for it: between marks its author does not know.
+    Fenced,
+    /// Given: as code of a language.
+    Code(&'f str),
+    /// Given: as it is.
+    Bare,
+}
+
+impl Form<'_> {
+    fn render(self, text: &str, mark: &Mark) -> Rendering {
+        match self {
+            Self::Fenced => render(text, mark),
+            Self::Code(language) => in_code_fence(text, language, mark),
+            Self::Bare => unfenced(text),
+        }
+    }
+}
+
+/// A text in its form, its body no longer than what was set aside for it.
+fn capped(text: &str, mark: &Mark, form: Form<'_>, most: usize) -> String {
+    let rendered = form.render(text, mark);
     let most = most.max(SHORT_MAX);
     if rendered.body().len() > most {
-        return render(&cap_output(rendered.body(), most), mark).text;
+        return form.render(&cap_output(rendered.body(), most), mark).text;
     }
     rendered.text
 }

@@ -124,6 +124,7 @@ impl BuiltIn {
             timeout_ms: self.timeout_ms(),
             effect: self.effect(),
             needs: self.need(),
+            given: self.is_about_the_workspace(),
             invocation: Default::default(),
             undo,
         }
@@ -132,6 +133,27 @@ impl BuiltIn {
     /// How a call of it is undone, where it leaves no image of a file.
     fn undo(self) -> Option<Box<Undo>> {
         matches!(self, Self::GitBranch | Self::GitCommit).then(|| Box::new(git::undo()))
+    }
+
+    /// What it tells is of the workspace, or our own words.
+    fn is_about_the_workspace(self) -> bool {
+        match self {
+            Self::ReadFile
+            | Self::WriteFile
+            | Self::EditFile
+            | Self::PatchFile
+            | Self::DeleteFile
+            | Self::MoveFile
+            | Self::ListFiles
+            | Self::GlobFiles
+            | Self::SearchFiles
+            | Self::GitBranch
+            | Self::GitCommit
+            | Self::RunCommand
+            | Self::Note
+            | Self::Wait => true,
+            Self::Fetch | Self::HttpRequest | Self::WaitFor | Self::AskModel => false,
+        }
     }
 
     /// What an agent must be granted to use it.

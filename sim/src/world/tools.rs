@@ -48,6 +48,7 @@ pub(super) fn all(alive: &Arc<Alive>) -> Vec<Arc<dyn Tool>> {
             timeout_ms: 10_000,
             effect: None,
             needs: None,
+            given: false,
             invocation: Default::default(),
             undo: (op == Some(Operation::Reserve)).then(|| Box::new(given_back())),
         };

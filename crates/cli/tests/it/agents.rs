@@ -327,12 +327,12 @@ fn a_secret_in_any_disguise_is_masked_and_asked_about() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_told_without_secrets_and_between_fences() {
+fn what_is_wrong_with_a_file_is_told_without_secrets() {
     let place = Place::new();
     let patch = "--- a/x\\n+++ b/x\\n@@ -1 +1 @@\\n-nothing like it\\n+new\\n";
     let replies = format!(
         "  main:\n    - calls: [{{tool: patch_file, args: {{path: x, patch: \"{patch}\"}}}}]\n    \
-         - expect: {{error: true, last_contains: [\"untrusted_data\", \"[secret PAY_TOKEN]\"]}}\n      say: done\n"
+         - expect: {{error: true, last_contains: [\"hunk 1 does not fit\", \"[secret PAY_TOKEN]\"]}}\n      say: done\n"
     );
     with_a_secret(&place, &replies);
     place.write("task/project/x", "the token is tok-12345678\n");

@@ -84,6 +84,7 @@ fn submitted() -> Event {
         timeout_ms: 1000,
         effect: None,
         needs: None,
+        given: false,
         invocation: Default::default(),
         undo: None,
     }];

@@ -47,6 +47,7 @@ fn tool(needs: Option<Need>) -> ToolSpec {
         invocation: Default::default(),
         undo: None,
         needs,
+        given: false,
     }
 }
 

@@ -388,10 +388,12 @@ impl Run {
     /// enter the conversation, in the order they were asked.
     fn answer(&mut self, action: ActionId, answer: Answer) {
         let Answer { output, is_outside, is_error, notice } = answer;
+        let given =
+            is_outside && call::find(self, action).is_some_and(|(_, spec)| prompt::is_given(self, spec));
         let is_fenced = is_outside && !output.is_empty();
         let mark = is_fenced.then(|| Mark::of(&self.seed, &action.to_string()));
         let Some((id, call)) = self.batch_call(action) else { return };
-        call.state = CallState::Answered { output, mark, is_error, notice };
+        call.state = CallState::Answered { output, mark, given, is_error, notice };
         let Some(thread) = self.threads.get_mut(&id) else { return };
         let answers: Option<Vec<Message>> = thread.calls().map(|(_, call)| answer_of(call)).collect();
         if let Some(answers) = answers {
@@ -540,10 +542,11 @@ impl Answer {
 
 fn answer_of(call: &BatchCall) -> Option<Message> {
     match &call.state {
-        CallState::Answered { output, mark, is_error, notice } => Some(Message::ToolResult {
+        CallState::Answered { output, mark, given, is_error, notice } => Some(Message::ToolResult {
             call: call.call.id.clone(),
             output: output.clone(),
             mark: mark.clone(),
+            given: *given,
             is_error: *is_error,
             notice: notice.clone(),
         }),

@@ -15,12 +15,12 @@ use crate::budget::{Allowance, Gauge};
 use crate::control::Strategy;
 use crate::event::{Outcome, Remedy};
 use crate::id::{SubtaskId, ToolName};
-use crate::message::{Message, Part, Payload};
+use crate::message::{Content, Message, Part, Payload};
 use crate::plan::Subtask;
 use crate::quality::CheckOutcome;
-use crate::tool::{Class, ToolSpec};
+use crate::tool::{Class, Need, ToolSpec};
 use crate::untrusted::suspicion::Family;
-use crate::untrusted::{EXPLANATION, Mark};
+use crate::untrusted::{EXPLANATION, Mark, language_of};
 
 pub(super) const TRUNCATED: &str = "Your last reply was cut off at the output limit. Nothing in it was \
     carried out. Continue in smaller pieces: at most one tool call, or a shorter answer.";
@@ -169,19 +169,30 @@ pub(super) fn go_on(budget: Option<String>) -> Option<String> {
     Some(budget.map_or_else(|| GO_ON.into(), |budget| format!("{GO_ON}\n\n{budget}")))
 }
 
-/// How a sub-task's conversation opens.
+/// Whether what a tool tells is given: the workspace's own, and nothing of a host.
+pub(super) fn is_given(run: &Run, spec: &ToolSpec) -> bool {
+    let reaches_hosts = spec.needs == Some(Need::Shell) && !run.task.network.hosts.is_empty();
+    spec.given && !reaches_hosts
+}
+
+/// Whether nothing a model reads or writes in this run can come from outside.
+fn is_all_given(run: &Run) -> bool {
+    run.tools.iter().all(|spec| is_given(run, spec))
+}
+
+/// How a sub-task's conversation opens: the material first, and what is asked last.
 pub(super) fn subtask(run: &Run, subtask: &Subtask) -> Vec<Message> {
     let mut body = Briefing::new(run, subtask.id.as_str());
-    body.words(&run.task.goal);
+    body.evidence();
+    for part in plan::inputs(run, &subtask.id) {
+        body.words(&format!("\n\nWhat {} delivered:\n", part.subtask));
+        body.made(&format!("sub-task {}", part.subtask), part.output);
+    }
+    body.words(&format!("\n\n{}", run.task.goal));
     if subtask.goal != run.task.goal {
         body.words(&format!("\n\nYour part of it, {}: {}", subtask.id, subtask.goal));
     }
-    for part in plan::inputs(run, &subtask.id) {
-        body.words(&format!("\n\nWhat {} delivered:\n", part.subtask));
-        body.material(&format!("sub-task {}", part.subtask), part.output);
-    }
     body.lessons(&subtask.id);
-    body.evidence();
     vec![system(run), body.done()]
 }
 
@@ -193,7 +204,7 @@ pub(super) fn critic(run: &Run, id: &SubtaskId) -> Vec<Message> {
     body.output();
     body.failures();
     body.evidence();
-    vec![Message::System(vec![text(CRITIC), text(BLANK), text(EXPLANATION)]), body.done()]
+    vec![Message::System(standing(run, CRITIC)), body.done()]
 }
 
 /// How a repair's conversation opens.
@@ -209,11 +220,11 @@ pub(super) fn repair(run: &Run, id: &SubtaskId) -> Vec<Message> {
             body.words(&format!("\n\nAll of this is about one task:\n{}", run.task.goal));
         }
         Some(Remedy::SwitchStrategy { .. } | Remedy::FreshEvidence | Remedy::Person) | None => {
-            body.words(&run.task.goal);
+            body.evidence();
             body.output_or_part();
             body.failures();
             body.diagnosis();
-            body.evidence();
+            body.words(&format!("\n\n{}", run.task.goal));
         }
     }
     if let Some(strategy) = run.mending.strategy.or_else(|| run.mending.next_strategy()) {
@@ -242,11 +253,20 @@ fn manner(strategy: Strategy) -> &'static str {
 
 fn system(run: &Run) -> Message {
     let role = if run.tools.is_empty() { WRITER } else { AGENT };
-    let mut body = vec![text(role), text(BLANK), text(EXPLANATION)];
+    let mut body = standing(run, role);
     if let Some(instructions) = &run.task.instructions {
         body.push(text(&format!("\n\n{instructions}")));
     }
     Message::System(body)
+}
+
+/// Who speaks, and what the marks mean where there can be any.
+fn standing(run: &Run, role: &str) -> Content {
+    let mut body = vec![text(role)];
+    if !is_all_given(run) {
+        body.extend([text(BLANK), text(EXPLANATION)]);
+    }
+    body
 }
 
 /// An opening in the making: our words stand beside material, never inside it.
@@ -261,20 +281,33 @@ impl<'r> Briefing<'r> {
         Self { run, thread, parts: Vec::new() }
     }
 
+    /// Words of ours. What separates them from what comes before is left out at the beginning.
     fn words(&mut self, words: &str) {
+        let words = if self.parts.is_empty() { words.trim_start_matches('\n') } else { words };
         self.parts.push(Part::Words(text(words)));
     }
 
+    /// What nobody vouches for.
     fn material(&mut self, source: &str, text: Payload) {
+        self.put(source, text, None);
+    }
+
+    /// What models and checks of this run made: given, unless something from outside may be in it.
+    fn made(&mut self, source: &str, text: Payload) {
+        self.put(source, text, is_all_given(self.run).then_some(""));
+    }
+
+    fn put(&mut self, source: &str, text: Payload, given: Option<&str>) {
         let place = format!("{}/{}", self.thread, self.parts.len());
         let mark = Mark::of(&self.run.seed, &place);
-        self.parts.push(Part::Material { source: source.into(), mark, text, window: None });
+        let given = given.map(Box::from);
+        self.parts.push(Part::Material { source: source.into(), mark, text, window: None, given });
     }
 
     fn evidence(&mut self) {
         for item in self.run.evidence.iter() {
-            self.words(&format!("\n\nFile {}:\n", item.path));
-            self.material(&format!("file {}", item.path), item.content.clone());
+            self.words(&format!("\n\n{}:\n", item.path));
+            self.put(&format!("file {}", item.path), item.content.clone(), Some(language_of(&item.path)));
         }
     }
 
@@ -282,14 +315,22 @@ impl<'r> Briefing<'r> {
         if let Some(diagnosis) = &self.run.diagnosis {
             let json = serde_json::to_string_pretty(diagnosis).unwrap_or_default();
             self.words("\n\nDiagnosis:\n");
-            self.material("the critic", text(&json));
+            self.made("the critic", text(&json));
+        }
+    }
+
+    /// Whatever made it, it may speak to a judge: nobody vouches for it there.
+    fn output_to_judge(&mut self) {
+        self.words("\n\nWhat was delivered:\n");
+        for part in self.run.output.iter().flatten() {
+            self.material("the delivered output", part.clone());
         }
     }
 
     fn output(&mut self) {
         self.words("\n\nWhat was delivered:\n");
         for part in self.run.output.iter().flatten() {
-            self.material("the delivered output", part.clone());
+            self.made("the delivered output", part.clone());
         }
     }
 
@@ -298,7 +339,7 @@ impl<'r> Briefing<'r> {
         let Some(window) = &self.run.mending.window else { return self.output() };
         let [only] = self.run.output.as_deref().unwrap_or_default() else { return self.output() };
         self.words(&format!("\n\nOf what was delivered, {}:\n", window.words()));
-        self.material("the delivered output", only.clone());
+        self.made("the delivered output", only.clone());
         if let Some(Part::Material { window: part, .. }) = self.parts.last_mut() {
             *part = Some(window.clone());
         }
@@ -312,7 +353,7 @@ impl<'r> Briefing<'r> {
                 CheckOutcome::Failed(failures) => {
                     let json = serde_json::to_string(failures).unwrap_or_default();
                     self.words(&format!("\n- {}: failed:\n", result.name));
-                    self.material(&format!("check {}", result.name), text(&json));
+                    self.made(&format!("check {}", result.name), text(&json));
                 }
                 CheckOutcome::CouldNotRun(why) => {
                     self.words(&format!("\n- {}: could not run: {why}", result.name));

@@ -19,6 +19,7 @@ mod escape;
 mod exhibit;
 mod fold;
 pub mod outgoing;
+mod plain;
 mod render;
 mod scan;
 pub mod suspicion;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use escape::{escape_exact, escape_json, escape_line, escape_page};
 pub use exhibit::{Exhibit, exhibit};
+pub use plain::{in_code_fence, language_of, unfenced};
 pub use render::{
     BadMark, EXPLANATION, FENCE_BYTES, Mark, Neutralised, Rendered, SANITIZED, neutralise, render,
 };

@@ -35,6 +35,7 @@ fn tool() -> ToolSpec {
         timeout_ms: 1_000,
         effect: None,
         needs: None,
+        given: false,
         undo: None,
         invocation: Invocation::default(),
     }

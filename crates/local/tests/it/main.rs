@@ -75,6 +75,7 @@ fn tool(name: &str, schema: Value) -> ToolSpec {
         timeout_ms: 1_000,
         effect: None,
         needs: None,
+        given: false,
         undo: None,
         invocation: Invocation::default(),
     }

@@ -22,6 +22,7 @@ fn tool(name: &str) -> ToolSpec {
         timeout_ms: 1,
         effect: None,
         needs: None,
+        given: false,
         invocation: Default::default(),
         undo: None,
     }

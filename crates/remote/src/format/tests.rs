@@ -41,6 +41,7 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
         timeout_ms: 1000,
         effect: None,
         needs: None,
+        given: false,
         undo: None,
         invocation: Invocation::default(),
     }

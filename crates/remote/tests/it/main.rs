@@ -116,6 +116,7 @@ fn tool(name: &str) -> ToolSpec {
         timeout_ms: 1000,
         effect: None,
         needs: None,
+        given: false,
         undo: None,
         invocation: Invocation::default(),
     }

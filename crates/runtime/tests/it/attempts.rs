@@ -48,6 +48,7 @@ impl Shop {
             invocation: Default::default(),
             undo: None,
             needs: None,
+            given: false,
         };
         Arc::new(Self { spec, closed, calls: AtomicU32::new(0), keys: Default::default() })
     }

@@ -138,7 +138,7 @@ async fn sub_tasks_run_in_parallel_and_pass_their_outputs_on() {
     let world = World::new(json!({
         "left": [{ "stall_ms": 50, "say": "L" }],
         "right": [{ "stall_ms": 50, "say": "R" }],
-        "join": [{ "expect": { "contains": ["What left delivered:\n<untrusted_data id=", "\nL\n</untrusted_data", "What right delivered:\n<untrusted_data id=", "\nR\n</untrusted_data"] }, "say": "LR" }],
+        "join": [{ "expect": { "contains": ["What left delivered:\n```\nL\n```", "What right delivered:\n```\nR\n```"] }, "say": "LR" }],
     }));
     let task = world.task(json!({ "review": "never", "plan": [
         { "id": "left", "goal": "left" },

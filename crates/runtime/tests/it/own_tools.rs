@@ -33,6 +33,7 @@ impl Counter {
             timeout_ms: 10_000,
             effect: None,
             needs: None,
+            given: false,
             invocation: Default::default(),
             undo: None,
         };

@@ -39,6 +39,7 @@ impl<F: Fn() + Send + Sync> Once<F> {
             invocation: Default::default(),
             undo: None,
             needs: None,
+            given: false,
         };
         Arc::new(Self(spec, act))
     }

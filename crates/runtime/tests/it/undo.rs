@@ -194,6 +194,7 @@ impl Shelf {
             timeout_ms: 10_000,
             effect: None,
             needs: None,
+            given: false,
             invocation: Default::default(),
             undo: Some(Box::new(Undo { how: How::Own, args: None, timeout_ms: None })),
         };

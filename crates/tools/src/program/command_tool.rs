@@ -33,6 +33,7 @@ pub(crate) fn command_spec(name: ToolName, command: &CommandTool) -> ToolSpec {
         timeout_ms: COMMAND_TOOL_MS,
         effect: None,
         needs: None,
+        given: false,
         invocation: Default::default(),
         undo: None,
     }

@@ -233,6 +233,7 @@ fn own(consent: Consent, repeat: Repeat, timeout_ms: u64) -> Arc<dyn Tool> {
         timeout_ms,
         effect: None,
         needs: None,
+        given: false,
         invocation: Default::default(),
         undo: None,
     }))

@@ -283,6 +283,7 @@ impl Fake {
             timeout_ms: 1000,
             effect: None,
             needs: None,
+            given: false,
             undo: None,
             invocation: Invocation::default(),
         };

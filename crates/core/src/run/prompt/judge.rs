@@ -19,14 +19,13 @@ const ANSWER_AGAIN: &str =
 pub(in crate::run) fn judge(run: &Run, id: &SubtaskId, how: &CheckHow) -> Vec<Message> {
     let mut body = Briefing::new(run, id.as_str());
     if let CheckHow::Consistent(_) = how {
-        body.words(&run.task.goal);
         body.evidence();
-        body.words(&format!("{BLANK}{ANSWER_AGAIN}"));
+        body.words(&format!("{BLANK}{}{BLANK}{ANSWER_AGAIN}", run.task.goal));
         return vec![system(run), body.done()];
     }
     body.words("The task:\n");
     body.words(&run.task.goal);
-    body.output();
+    body.output_to_judge();
     body.evidence();
     match how {
         CheckHow::Rubric(rubric) => body.words(&scoring(rubric)),

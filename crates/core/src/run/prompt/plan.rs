@@ -1,13 +1,12 @@
 //! What is said to those who plan, and to those who carry out a part of a plan.
 
-use super::{Briefing, text};
+use super::{Briefing, standing};
 use crate::event::SubtaskOutput;
 use crate::id::SubtaskId;
 use crate::message::{Message, Payload};
 use crate::plan::{Choice, Plan, Rule};
 use crate::run::state::{Phase, Run};
 use crate::run::{acting, falling_back};
-use crate::untrusted::EXPLANATION;
 
 /// Most sub-tasks whose outputs one sub-task is given.
 const INPUTS_MAX: usize = 256;
@@ -41,7 +40,7 @@ pub(in crate::run) fn planner(run: &Run, id: &SubtaskId) -> Vec<Message> {
     if let (Some(plan), Some(failed)) = (&run.plan, run.replanning.first()) {
         body.failed(plan, failed);
     }
-    vec![Message::System(vec![text(PLANNER), text(super::BLANK), text(EXPLANATION)]), body.done()]
+    vec![Message::System(standing(run, PLANNER)), body.done()]
 }
 
 /// What a planner is told of a plan that cannot be carried out.
@@ -87,7 +86,7 @@ impl Briefing<'_> {
         let known = choices(plan, id).find_map(|choice| run.lessons.get(&choice.id));
         if let Some(lesson) = known {
             self.words("\n\nAnother way was tried before and failed:\n");
-            self.material("a sub-task that failed", Payload::inline(lesson));
+            self.made("a sub-task that failed", Payload::inline(lesson));
         }
         if falling_back::way_on(run, id).is_some() {
             let how = falling_back::CANNOT;
@@ -104,14 +103,14 @@ impl Briefing<'_> {
         let done: Vec<&str> = done.map(|subtask| subtask.id.as_str()).collect();
         let json = serde_json::to_string(plan).unwrap_or_default();
         self.words("\n\nThe plan so far:\n");
-        self.material("the plan", Payload::inline(&json));
+        self.made("the plan", Payload::inline(&json));
         self.words(&format!(
             "\n\nDone, and kept: {}.",
             if done.is_empty() { "nothing".into() } else { done.join(", ") }
         ));
         self.words(&format!("\n\nWhat failed is {failed}:\n"));
         let why = self.run.lessons.get(failed).cloned().unwrap_or_default();
-        self.material("a sub-task that failed", Payload::inline(&why));
+        self.made("a sub-task that failed", Payload::inline(&why));
         self.words(&format!(
             "\n\nPlan another way to reach what {failed} was for. Answer with the sub-tasks that take its place, \
              and only those, under new ids. They begin when what {failed} waited for is done, and what waits for \

@@ -173,8 +173,11 @@ pub enum CallState {
     Answered {
         /// What the model reads.
         output: Payload,
-        /// What fences it, if it came from outside.
+        /// What fences it, if nobody vouches for it.
         mark: Option<Mark>,
+        /// It is shown without the fence.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        given: bool,
         /// Whether it is bad news.
         is_error: bool,
         /// What it is told before that, if anything.

@@ -61,7 +61,7 @@ fn a_dependent_subtask_starts_only_afterwards_and_sees_what_was_delivered() {
         begin c
         ask 3 for c
         ? talk c
-        user: mend it//Your part of it, c: part c//What a delivered:/<sub-task a: from a>//What b delivered:/<sub-task b: from b>
+        user: What a delivered:/<sub-task a: from a>//What b delivered:/<sub-task b: from b>//mend it//Your part of it, c: part c
         > reply 3: from c
         heard 3: end
         done c

@@ -48,6 +48,7 @@ pub(super) fn task() -> Setup {
         effect: None,
         // The one that asks a model.
         needs: (name == "ask").then_some(Need::Inference),
+        given: false,
         invocation: Default::default(),
         // The one that undoes its calls.
         undo: (name == "book").then(|| Box::new(Undo { how: How::Own, args: None, timeout_ms: None })),

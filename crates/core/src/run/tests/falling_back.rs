@@ -37,7 +37,7 @@ fn a_subtask_that_gives_up_is_followed_by_the_next_branch_and_its_reason() {
         begin report
         ask 3 for report
         ? talk report
-        user: mend it//Your part of it, report: report//What far delivered:/<sub-task far: found it>
+        user: What far delivered:/<sub-task far: found it>//mend it//Your part of it, report: report
         > reply 3: all good
         heard 3: end
         done report
@@ -189,7 +189,7 @@ fn what_is_finished_stays_when_a_later_branch_is_tried() {
         begin b
         ask 3 for b
         ? talk b
-        user: mend it//Your part of it, b: other way//What read delivered:/<sub-task read: the text>//Another way was tried before and failed:/<a sub-task that failed: a: gave up: no>
+        user: What read delivered:/<sub-task read: the text>//mend it//Your part of it, b: other way//Another way was tried before and failed:/<a sub-task that failed: a: gave up: no>
         ",
     );
 }
@@ -387,7 +387,7 @@ fn what_failed_is_planned_anew_and_what_is_done_stays() {
         begin c
         ask 6 for c
         ? talk c
-        user: mend it//Your part of it, c: otherwise//What a delivered:/<sub-task a: from a>
+        user: What a delivered:/<sub-task a: from a>//mend it//Your part of it, c: otherwise
         > reply 6: CANNOT: nor this
         heard 6: end
         done c

@@ -42,6 +42,7 @@ mod script;
 mod show;
 mod stopping;
 mod tree;
+mod trust;
 mod undoing;
 mod verifying;
 mod world;

@@ -59,7 +59,7 @@ fn evidence_is_read_and_hashed_before_any_model_is_asked_and_opens_the_conversat
     );
     let opening = show::talk(&driver.run, "main").join("\n");
     for (path, content) in [("notes.txt", "one"), ("sum.rs", "two")] {
-        let quoted = format!("File {path}:/<file {path}: {content}>");
+        let quoted = format!("{path}:/<file {path}: {content}>");
         assert!(opening.contains(&quoted), "{quoted} in {opening}");
         let hashed = driver.run.evidence.iter().any(|item| item.sha256 == Digest::of(content.as_bytes()));
         assert!(hashed, "{path}");

@@ -430,7 +430,7 @@ pub(super) fn talk(run: &Run, thread: &str) -> Vec<String> {
             Some(format!("model: {} [{}]", text(said), list(calls.iter().map(|call| &call.tool))))
         }
         Message::Briefing(parts) => Some(format!("user: {}", briefing(parts).replace('\n', "/"))),
-        Message::ToolResult { call, output, mark: _, is_error, notice } => {
+        Message::ToolResult { call, output, mark: _, given: _, is_error, notice } => {
             let notice = if notice.is_some() { " (told)" } else { "" };
             Some(format!("{call}{}{notice}: {}", if *is_error { " failed" } else { "" }, text(output)))
         }
