@@ -3,6 +3,7 @@
 use bowline_core::event::{Raise, Subject};
 use bowline_core::id::{RunId, SubtaskId};
 use bowline_core::input::Signal;
+use bowline_core::provenance::Digest;
 use bowline_core::run::Wait;
 
 use super::{Engine, Stopped};
@@ -29,7 +30,7 @@ impl Engine {
     pub async fn approve(&self, id: &RunId, by: &str, wait: &Wait) -> Result<(), EngineError> {
         match wait {
             Wait::Approval { subject, binds, .. } => {
-                self.signal(id, by, Signal::Approve { subject: *subject, binds: *binds }).await
+                self.answer(id, by, Signal::Approve { subject: *subject, binds: *binds }).await
             }
             Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
         }
@@ -40,7 +41,7 @@ impl Engine {
         match wait {
             Wait::Approval { subject, binds, .. } => {
                 let signal = Signal::Deny { subject: *subject, binds: *binds, reason: reason.into() };
-                self.signal(id, by, signal).await
+                self.answer(id, by, signal).await
             }
             Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
         }
@@ -57,10 +58,57 @@ impl Engine {
         match wait {
             Wait::Approval { subject: Subject::Output, binds, .. } => {
                 let signal = Signal::SendBack { binds: *binds, feedback: feedback.into() };
-                self.signal(id, by, signal).await
+                self.answer(id, by, signal).await
             }
             Wait::Approval { .. } | Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
         }
+    }
+
+    /// Leaves an answer, unless somebody has answered otherwise and nobody has read that yet:
+    /// the first answer is the one that counts, so a later one would be told to work and would not.
+    async fn answer(&self, id: &RunId, by: &str, answer: Signal) -> Result<(), EngineError> {
+        if let Some(refused) = self.answered_otherwise(id, &answer).await? {
+            return Err(refused);
+        }
+        self.signal(id, by, answer.clone()).await?;
+        // Of two at the same moment, the one that was stored first.
+        self.answered_otherwise(id, &answer).await?.map_or(Ok(()), Err)
+    }
+
+    async fn answered_otherwise(
+        &self,
+        id: &RunId,
+        answer: &Signal,
+    ) -> Result<Option<EngineError>, EngineError> {
+        let mail = self.store().mail(id).await?;
+        let first = mail.into_iter().find(|mail| bound_to(&mail.signal) == bound_to(answer));
+        Ok(first.and_then(|first| {
+            let (theirs, ours) = (verdict(&first.signal)?, verdict(answer)?);
+            (theirs != ours).then(|| EngineError::Task {
+                what: format!("{} has answered this with {theirs:?}, and that answer counts", first.by),
+                remedy: format!("`bowline cancel {id}` stops the run before anything follows from it"),
+            })
+        }))
+    }
+}
+
+/// What an answer is bound to; `None` for anything else that people say.
+fn bound_to(signal: &Signal) -> Option<Digest> {
+    match signal {
+        Signal::Approve { binds, .. } | Signal::Deny { binds, .. } | Signal::SendBack { binds, .. } => {
+            Some(*binds)
+        }
+        _ => None,
+    }
+}
+
+/// An answer in a word.
+fn verdict(signal: &Signal) -> Option<&'static str> {
+    match signal {
+        Signal::Approve { .. } => Some("yes"),
+        Signal::Deny { .. } => Some("no"),
+        Signal::SendBack { .. } => Some("not like this"),
+        _ => None,
     }
 }
 
