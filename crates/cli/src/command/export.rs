@@ -1,8 +1,9 @@
 //! `bowline export`: a run outside the store. Events are written as they are
 //! stored, not as a newer build would word them.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bowline_core::event::Ending;
@@ -97,9 +98,10 @@ fn object(record: &Record, prev: Digest) -> Value {
 
 /// Writes a file that is not there yet.
 fn write_new(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CliError> {
-    fs::create_dir_all(folder).map_err(CliError::io("make", folder))?;
+    // A journal holds what nobody else may read: see `home::tighten`.
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(CliError::io("make", folder))?;
     let path = folder.join(name);
-    let mut file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+    let mut file = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             return Err(CliError::refused(
                 format!("{} is there already", path.display()),
