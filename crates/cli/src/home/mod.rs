@@ -115,8 +115,9 @@ impl Home {
     /// Refuses a place that somebody else may have filled.
     pub(crate) fn trusted(&self) -> Result<(), CliError> {
         let distrusted = |found: Distrust| CliError::refused(found.what(&self.path), found.remedy());
+        let examine = || owner::examine(&self.path).and_then(|()| owner::examine_inside(&self.path));
         if self.origin != Origin::Found {
-            return owner::examine(&self.path).map_err(distrusted);
+            return examine().map_err(distrusted);
         }
         let shown = self.path.display();
         if self.path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
@@ -125,7 +126,7 @@ impl Home {
                 "name the place it leads to with `--home DIR`, if it is yours",
             ));
         }
-        owner::examine(&self.path).map_err(distrusted)?;
+        examine().map_err(distrusted)?;
         if self.register.is_none() {
             return Err(no_data_folder());
         }

@@ -28,6 +28,8 @@ pub(crate) enum Distrust {
     Writable { path: PathBuf, by: &'static str },
     /// The way goes round in circles.
     Links { path: PathBuf },
+    /// Something in the home is neither a file nor a folder, and would lead out of it.
+    LeadsOut { path: PathBuf },
     /// It cannot be examined.
     Unknown { path: PathBuf, error: io::Error },
 }
@@ -50,6 +52,10 @@ impl Distrust {
                     path.display()
                 )
             }
+            Self::LeadsOut { path } => format!(
+                "the home {home} is not used: {} is neither a file nor a folder, so what is written there may go elsewhere",
+                path.display()
+            ),
             Self::Links { path } => format!("the home {home} is not used: {} leads nowhere", path.display()),
             Self::Unknown { path, error } => {
                 format!("the home {home} is not used: {} cannot be examined: {error}", path.display())
@@ -63,6 +69,12 @@ impl Distrust {
             Self::Writable { path, .. } => {
                 format!(
                     "`chmod go-w {}` if it is yours alone, or name a place of your own with `--home DIR`",
+                    path.display()
+                )
+            }
+            Self::LeadsOut { path } => {
+                format!(
+                    "look at {} and remove it; to keep runs elsewhere, name the place with `--home DIR`",
                     path.display()
                 )
             }
@@ -120,6 +132,25 @@ pub(super) fn examine(path: &Path) -> Result<(), Distrust> {
     // A sticky folder protects what others put there from us, not us from them.
     let shared = writers(&found, us).filter(|_| found.is_dir());
     shared.map_or(Ok(()), |by| Err(Distrust::Writable { path: at, by }))
+}
+
+/// Whether everything directly in a home is a file or a folder. Links in it were made by
+/// whoever made the home, which may be a repository.
+pub(super) fn examine_inside(home: &Path) -> Result<(), Distrust> {
+    let unknown = |error| Distrust::Unknown { path: home.to_owned(), error };
+    let entries = match fs::read_dir(home) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(unknown(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(unknown)?;
+        let kind = entry.file_type().map_err(|error| Distrust::Unknown { path: entry.path(), error })?;
+        if !(kind.is_file() || kind.is_dir()) {
+            return Err(Distrust::LeadsOut { path: entry.path() });
+        }
+    }
+    Ok(())
 }
 
 fn parts(path: &Path) -> VecDeque<OsString> {
