@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bowline_core::agent::{Manifest, explain};
-use bowline_core::task::FileKind;
+use bowline_core::task::{FileKind, explain as explain_task};
 
 use super::Desk;
 use crate::args::{CheckArgs, TaskArgs};
@@ -56,6 +56,7 @@ fn task(desk: &Desk<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
     let checks: Vec<&str> = task.checks.iter().map(|check| check.name.as_str()).collect();
     let checks = if checks.is_empty() { "none: a person is asked".into() } else { checks.join(", ") };
     desk.screen.line(&format!("  checks   {}", escape::line(&checks)));
+    explain_task(&task).iter().for_each(|line| desk.screen.line(&format!("  {}", escape::line(line))));
     match manifest {
         Some(manifest) => show(desk, &manifest),
         None => desk.screen.line("no agent: every tool of the task may be used as the task says"),

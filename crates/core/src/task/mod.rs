@@ -227,6 +227,7 @@
 
 mod control;
 pub mod each;
+mod explain;
 pub(crate) mod field;
 pub(crate) mod guard;
 mod invocation;
@@ -248,6 +249,7 @@ pub(crate) mod undo;
 mod verification;
 pub(crate) mod version;
 
+pub use explain::explain;
 pub use limits::parse_raise;
 pub use memory::{Memory, PROMOTE_MS};
 pub use models::{Format, ModelChoice, Tariff, Whereabouts};
