@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Adopt(AdoptArgs),
     /// Remove old runs that have ended, and what is left of removed ones
     Gc(GcArgs),
+    /// Bring the store of an earlier version to today's, as every command does that works on runs
+    Migrate(MigrateArgs),
     /// Tell whether a task or an agent manifest is right, and what it allows
     Check(CheckArgs),
     /// Show the plan a task would get, and whether it can work, without running it
@@ -127,6 +129,7 @@ impl Command {
             | Self::Revise(_)
             | Self::Settle(_)
             | Self::Gc(_)
+            | Self::Migrate(_)
             | Self::Adopt(_)
             | Self::Check(_)
             | Self::Init(_) => false,
@@ -239,6 +242,12 @@ pub(crate) struct RunsArgs {
     /// Only runs that have not ended
     #[arg(long)]
     pub(crate) open: bool,
+    /// Only runs whose task has this class
+    #[arg(long, value_name = "NAME")]
+    pub(crate) class: Option<String>,
+    /// What is left of runs that were deleted, instead
+    #[arg(long, conflicts_with_all = ["open", "class"])]
+    pub(crate) deleted: bool,
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -446,6 +455,13 @@ pub(crate) struct GcArgs {
     /// Say what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Words)]
+pub(crate) struct MigrateArgs {
+    /// Without a copy of the store as it was
+    #[arg(long)]
+    pub(crate) no_backup: bool,
 }
 
 #[derive(Debug, Words)]

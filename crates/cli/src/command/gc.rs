@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bowline_cage::tree::{self, Go, Look};
 use bowline_core::id::RunId;
-use bowline_store::{EndingKind, ListFilter, RunRow, StoreError};
+use bowline_store::{EndingKind, ListFilter, Removal, RunRow, StoreError};
 use bowline_tools::isolation;
 
 use super::Desk;
@@ -17,12 +17,12 @@ use crate::args::GcArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::home::Home;
+use crate::home::{Home, person};
 use crate::render::{escape, words};
 
 /// Removes what is old and over.
 pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError> {
-    let engine = desk.home.observe()?;
+    let engine = if args.dry_run { desk.home.observe()? } else { desk.home.observe_current()? };
     let store = engine.store();
     let now = clock::now();
     let mut rows = store.list(ListFilter { max: usize::MAX, ..ListFilter::default() }).await?;
@@ -35,7 +35,8 @@ pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError>
         let goal = escape::cut(&escape::line(&row.summary.goal), 60);
         let verb = if args.dry_run { "would remove" } else { "removed" };
         if !args.dry_run {
-            match store.remove(&row.run).await {
+            let removal = Removal { by: person(), at: now };
+            match store.remove(&row.run, removal).await {
                 Ok(bytes) => freed = freed.saturating_add(bytes),
                 // Somebody reopened or removed it meanwhile.
                 Err(StoreError::NotEnded { .. } | StoreError::NoRun { .. }) => continue,

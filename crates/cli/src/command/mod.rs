@@ -18,6 +18,7 @@ mod guard;
 mod guard_eval;
 mod init;
 mod mcp;
+mod migrate;
 #[cfg(feature = "local-model")]
 mod model;
 mod plan;
@@ -68,6 +69,7 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Export(args) => export::export(&desk, &args).await,
         Command::Adopt(args) => adopt::adopt(screen, &args).await,
         Command::Gc(args) => gc::gc(&desk, &args).await,
+        Command::Migrate(args) => migrate::migrate(&desk, &args),
         Command::Guard(args) => guard::guard(screen, *args),
         Command::Check(args) => check::check(&desk, &args),
         Command::Plan(args) => plan::plan(&desk, &args),

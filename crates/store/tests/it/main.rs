@@ -4,4 +4,5 @@
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod migrations;
 mod sqlite;
