@@ -38,6 +38,7 @@ mod terminal;
 mod tiny;
 mod trouble;
 mod undo;
+mod upgrade;
 mod verification;
 mod walls;
 mod working;

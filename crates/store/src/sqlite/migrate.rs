@@ -63,6 +63,11 @@ pub(super) fn bring_up(
         reached = step.number;
         Ok(())
     });
+    if stepped.is_err() {
+        // After a failed sync nobody may trust what the log holds. It cannot fail for a
+        // connection that is open.
+        let _ = schema::leave_the_log(conn);
+    }
     if let (Err(_), Some(copied)) = (&stepped, copied.as_ref().filter(|_| reached == from)) {
         // The store is what the copy is. One that stays costs room and harms nobody.
         let _ = fs::remove_file(copied);
