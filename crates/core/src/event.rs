@@ -6,6 +6,7 @@
 //! [`Event::Decomposed`], [`Event::Retrieved`], [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
+mod backup;
 mod call;
 mod context;
 mod control;
@@ -37,6 +38,7 @@ use crate::untrusted::suspicion::Family;
 use crate::verify::Opinion;
 use crate::window::Window;
 
+pub use backup::FromBackup;
 pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
 pub use context::{ContextBound, ContextFull, Elided, LeftOut, MessagePart};
 pub use control::{Controlled, Remedied, Remedy};
@@ -562,6 +564,8 @@ pub enum Event {
     },
     /// What was committed is handed on to whoever keeps it, or is not.
     Promoted(Promoted),
+    /// The journal was brought back from a backup, or is taken up after that.
+    FromBackup(FromBackup),
     /// A person stopped the clock.
     Paused {
         /// Who.

@@ -98,7 +98,7 @@ fn state(row: &RunRow, leased: bool) -> String {
     let cannot = if summary.unable.is_some() { " (cannot go on)" } else { "" };
     match (summary.ending, &summary.waiting) {
         (Some(_), _) => summary.phase.clone(),
-        (None, Some(waiting)) if waiting == "paused" => "paused".into(),
+        (None, Some(waiting)) if waiting == "paused" || waiting == "restored" => waiting.clone(),
         (None, Some(waiting)) => format!("waits: {waiting}{cannot}"),
         (None, None) if row.worker.is_some() && leased => summary.phase.clone(),
         (None, None) if summary.unable.is_some() => format!("{}{cannot}", summary.phase),

@@ -1,5 +1,6 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
+mod backup;
 mod conversation;
 mod deeds;
 mod landing;
@@ -30,6 +31,7 @@ use crate::task::Task;
 use crate::tool::{FileImage, ToolSpec};
 use crate::verify::Opinion;
 
+pub use backup::Backup;
 pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
 pub use deeds::{AlertState, Deed, Deeds, PersonsUndo, Reversal, UndoAttempt, Undoing};
 pub use landing::{LANDING, Landing};
@@ -38,7 +40,7 @@ pub use promotion::Promotion;
 pub use recourse::{Recourses, RepairBase};
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
-pub const STATE: u32 = 6;
+pub const STATE: u32 = 7;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,6 +163,9 @@ pub struct Run {
     pub recourse: Recourses,
     /// Where a halted run goes on.
     pub halted_in: Option<Box<Phase>>,
+    /// It was brought back from a backup, and may have gone on elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Box<Backup>>,
     /// Why the last worker could not go on with it, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unable: Option<Box<str>>,
@@ -323,6 +328,11 @@ pub enum ApprovalState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
+    /// It was brought back from a backup: somebody must take it up here.
+    Restored {
+        /// When the backup was made.
+        made_at: Millis,
+    },
     /// Somebody paused it.
     Paused,
     /// A question is open.
@@ -410,6 +420,7 @@ impl Run {
             mending: Mending::learned(submission),
             recourse: Recourses::default(),
             halted_in: None,
+            backup: None,
             unable: None,
         })
     }
@@ -497,6 +508,9 @@ impl Run {
     pub fn waits(&self) -> Vec<Wait> {
         if self.ending().is_some() {
             return Vec::new();
+        }
+        if let Some(backup) = self.backup.as_ref().filter(|backup| !backup.taken_up) {
+            return vec![Wait::Restored { made_at: backup.made_at }];
         }
         let paused = self.paused.then_some(Wait::Paused);
         let questions = self.approvals.iter().filter(|(_, approval)| approval.state == ApprovalState::Open);

@@ -31,7 +31,7 @@ impl Engine {
             Wait::Approval { subject, binds, .. } => {
                 self.signal(id, by, Signal::Approve { subject: *subject, binds: *binds }).await
             }
-            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+            Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
         }
     }
 
@@ -42,7 +42,7 @@ impl Engine {
                 let signal = Signal::Deny { subject: *subject, binds: *binds, reason: reason.into() };
                 self.signal(id, by, signal).await
             }
-            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+            Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
         }
     }
 
@@ -59,13 +59,16 @@ impl Engine {
                 let signal = Signal::SendBack { binds: *binds, feedback: feedback.into() };
                 self.signal(id, by, signal).await
             }
-            Wait::Approval { .. } | Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+            Wait::Approval { .. } | Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => {
+                Err(not_a_question(wait))
+            }
         }
     }
 }
 
 fn not_a_question(wait: &Wait) -> EngineError {
     let (what, remedy) = match wait {
+        Wait::Restored { .. } => ("the run was brought back from a backup".to_string(), "take it up first"),
         Wait::Paused => ("the run is paused, not asking".to_string(), "resume it"),
         Wait::InDoubt { action, .. } => (
             format!("nobody knows whether {action} happened"),
