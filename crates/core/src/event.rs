@@ -22,7 +22,7 @@ mod undo;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Cost, Limit};
+use crate::budget::{Cost, Limit, is_zero};
 use crate::control::{Ppm, Strategy};
 use crate::gate::Assurance;
 use crate::guard::{OutputTrace, loops};
@@ -596,9 +596,4 @@ pub enum Event {
         /// How.
         ending: Ending,
     },
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }

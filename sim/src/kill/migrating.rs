@@ -210,7 +210,7 @@ impl Bench {
             let number = self.next.fetch_add(1, Ordering::SeqCst);
             let Some(fault) = self.faults.get(number) else { return Ok(Vec::new()) };
             let mut trial = self.yard.stage(&format!("t{number}"))?;
-            let is_again = number % AGAIN == 0;
+            let is_again = number.is_multiple_of(AGAIN);
             let again = self.faults.get((number + 1) % self.faults.len()).filter(|_| is_again).copied();
             let struck = trial.live(*fault, again)?;
             {

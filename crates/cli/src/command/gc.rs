@@ -13,11 +13,11 @@ use bowline_store::{EndingKind, ListFilter, Removal, RunRow, StoreError};
 use bowline_tools::isolation;
 
 use super::Desk;
-use crate::args::GcArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home::{Home, person};
+use crate::home_args::GcArgs;
 use crate::render::{escape, words};
 
 /// Removes what is old and over.
@@ -81,7 +81,7 @@ fn is_over(row: &RunRow, halted_too: bool) -> bool {
     }
 }
 
-fn folders(home: &Home, run: &RunId, dry_run: bool) -> Result<u64, CliError> {
+pub(super) fn folders(home: &Home, run: &RunId, dry_run: bool) -> Result<u64, CliError> {
     let copy = remove_folder(&home.workspaces().join(run.as_str()), dry_run)?;
     if !dry_run {
         forget_base(&home.bases().join(format!("{run}.json")))?;

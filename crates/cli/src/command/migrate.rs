@@ -4,9 +4,9 @@
 use bowline_store::migrations::VERSION;
 
 use super::Desk;
-use crate::args::MigrateArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::home_args::MigrateArgs;
 
 /// Brings the store up.
 pub(crate) fn migrate(desk: &Desk<'_>, args: &MigrateArgs) -> Result<Exit, CliError> {

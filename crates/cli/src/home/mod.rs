@@ -102,6 +102,16 @@ impl Home {
         Ok(Self { path, origin: Origin::Named, register, program: "bowline".into() })
     }
 
+    /// The home in a folder that was named.
+    pub(crate) fn at(folder: &Path) -> Result<Self, CliError> {
+        let path = std::path::absolute(folder).map_err(CliError::io("find", folder))?;
+        // What is not there yet is named by where it will be.
+        let real = path.parent().and_then(|parent| parent.canonicalize().ok());
+        let path = real.zip(path.file_name()).map_or(path.clone(), |(parent, name)| parent.join(name));
+        let program = format!("bowline --home {}", path.display());
+        Ok(Self { path, origin: Origin::Named, register: None, program })
+    }
+
     /// Takes a home that others made as this user's own.
     pub(crate) fn adopt(&self) -> Result<(), CliError> {
         self.trusted()?;

@@ -9,10 +9,12 @@
 
 mod agents;
 mod approvals;
+mod backup;
 mod caged;
 mod canaries;
 mod context;
 mod crash;
+mod delete;
 mod each;
 mod full_disk;
 mod git;

@@ -7,6 +7,7 @@ mod landing;
 mod mending;
 mod promotion;
 mod recourse;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use super::{acting, call, falling_back, limit, repairing};
 use crate::append_list::AppendList;
 use crate::budget::{Cost, Gauge, Limit, Limits, Price, Spend};
 use crate::control::Ppm;
-use crate::event::{Ask, Doubt, Ending, Event, Evidence, FailReason, StopReason, Subject, Verdict};
+use crate::event::{Ask, Ending, Event, Evidence, FailReason, StopReason, Subject, Verdict};
 use crate::gate::Assurance;
 use crate::guard::Sketch;
 use crate::guard::loops::Rounds;
@@ -38,6 +39,7 @@ pub use landing::{LANDING, Landing};
 pub use mending::Mending;
 pub use promotion::Promotion;
 pub use recourse::{Recourses, RepairBase};
+pub use wait::Wait;
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
 pub const STATE: u32 = 7;
@@ -324,39 +326,6 @@ pub enum ApprovalState {
     Settled(Verdict),
 }
 
-/// What only a person can move.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wait {
-    /// It was brought back from a backup: somebody must take it up here.
-    Restored {
-        /// When the backup was made.
-        made_at: Millis,
-    },
-    /// Somebody paused it.
-    Paused,
-    /// A question is open.
-    Approval {
-        /// About what.
-        subject: Subject,
-        /// Hash of what is asked about.
-        binds: Digest,
-        /// Until when.
-        expires_at: Millis,
-    },
-    /// A call is in doubt.
-    InDoubt {
-        /// Which.
-        action: ActionId,
-        /// The tool.
-        tool: ToolName,
-        /// The attempt nobody knows about.
-        attempt: u32,
-        /// How it came to this.
-        why: Doubt,
-    },
-}
-
 impl Run {
     /// A run as its first event leaves it. `None` if it is not a submission.
     #[must_use]
@@ -538,7 +507,7 @@ impl Run {
     /// True when nothing moves unless a person acts.
     #[must_use]
     pub fn needs_person(&self) -> bool {
-        self.owned && self.ending().is_none() && !self.has_work()
+        self.ending().is_none() && (self.is_brought_back() || self.owned && !self.has_work())
     }
 
     /// True while the run itself is at work, so that time counts.

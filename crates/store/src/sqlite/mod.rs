@@ -19,6 +19,7 @@ mod reader;
 mod reads;
 mod rows;
 mod schema;
+mod scrub;
 mod stall;
 #[cfg(test)]
 mod tests;
@@ -76,6 +77,7 @@ pub enum Role {
 pub struct SqliteStore {
     role: Role,
     version: u32,
+    path: PathBuf,
     // Dropped in this order: the writer closes the database, and the lock goes last, when
     // nothing is written any more.
     readers: Readers,
@@ -120,7 +122,7 @@ impl SqliteStore {
         let readers = Readers::open(&path, version)?;
         let watch = Watch::new(schema::open_reader(&path, version)?, Arc::clone(&changed));
         let writer = Writer::start(opened, changed, Place::of(&path)).map_err(said)?;
-        Ok(Self { role, version, readers, watch, writer, _lock: lock })
+        Ok(Self { role, version, path, readers, watch, writer, _lock: lock })
     }
 
     /// Who works on the runs in `dir`, if anybody does. Changes nothing.
@@ -130,6 +132,16 @@ impl SqliteStore {
             Err(OpenError::InUse { holder, .. }) => Ok(Some(holder)),
             Err(error) => Err(error),
         }
+    }
+
+    /// Copies the store in `dir`, as it is at one moment, to the file `to`, where nothing may be.
+    /// Others read and write meanwhile. `tell` hears how many bytes of how many are done.
+    pub fn copy(
+        dir: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        tell: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), OpenError> {
+        copy::copy(&dir.as_ref().join(DATABASE), to.as_ref(), tell)
     }
 
     /// The copies that migrations left in `dir`, whole or not.
@@ -317,6 +329,11 @@ impl RunStore for SqliteStore {
     async fn remove(&self, run: &RunId, removal: Removal) -> Result<u64, StoreError> {
         let run = run.clone();
         self.writer.write("remove", 0, move |book| writes::remove(book, &run, &removal)).await
+    }
+
+    async fn scrub(&self) -> Result<(), StoreError> {
+        self.may_work()?;
+        scrub::scrub(self.path.clone()).await
     }
 
     async fn tombstones(&self, filter: ListFilter) -> Result<Vec<Tombstone>, StoreError> {

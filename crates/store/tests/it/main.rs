@@ -5,4 +5,5 @@
 mod conformance;
 #[cfg(test)]
 mod migrations;
+#[cfg(test)]
 mod sqlite;

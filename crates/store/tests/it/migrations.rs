@@ -132,7 +132,7 @@ async fn the_copy_made_before_is_the_old_store_whole_and_for_this_user_alone() {
     assert_eq!(copies(dir.path()), ["store.v1.backup-1.db"]);
     let copy = dir.path().join("store.v1.backup-1.db");
     assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(SqliteStore::copies(dir.path()), [copy.clone()]);
+    assert_eq!(SqliteStore::copies(dir.path()), std::slice::from_ref(&copy));
     // Going back is putting the copy where the store was.
     let back = tempfile::tempdir().unwrap();
     fs::copy(&copy, back.path().join("store.db")).unwrap();

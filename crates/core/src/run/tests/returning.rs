@@ -17,6 +17,8 @@ fn nothing_of_a_run_that_was_brought_back_is_started_until_a_person_takes_it_up(
         nothing
         ? waits
         restored
+        ? needs-person
+        true
         > ok a1.0
         refused: the run is not claimed
         > claim
