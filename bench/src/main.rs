@@ -19,6 +19,7 @@ mod guard;
 mod isolation;
 mod machine;
 mod memory;
+mod migration;
 mod peer;
 mod remote;
 mod report;
@@ -44,18 +45,19 @@ const USAGE: &str = "usage: cargo xtask bench [--quick] [--out FILE] [--date DAT
   --out FILE   writes the report as Markdown, too
   --date DATE  the date the report names
   --dir DIR    where to measure; on the disk that matters (default: the system's temporary folder)
-  SUBJECT      throughput, space, resume, memory, guard, tools, isolation, remote, defects, peer; all when none is named
+  SUBJECT      throughput, space, resume, memory, migration, guard, tools, isolation, remote, defects, peer; all when none is named
 
   cargo xtask bench loop-gain   measures what the loop is worth, see docs/loop-gain.md";
 
 /// A subject of the benchmark: its name and what measures it.
 type Subject = (&'static str, fn(&Bench) -> Result<Section>);
 
-const SUBJECTS: [Subject; 10] = [
+const SUBJECTS: [Subject; 11] = [
     ("throughput", throughput::measure),
     ("space", space::measure),
     ("resume", resume::measure),
     ("memory", memory::measure),
+    ("migration", migration::measure),
     ("guard", guard::measure),
     ("tools", tools::measure),
     ("isolation", isolation::measure),
@@ -82,6 +84,11 @@ impl Bench {
     /// The disk that is measured.
     pub(crate) fn scratch(&self) -> &Path {
         self.scratch.path()
+    }
+
+    /// Whether there is half a minute instead of several.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.quick
     }
 
     /// All sizes, or all but the longest when in a hurry.
@@ -138,6 +145,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         [resume::CHILD, dir, rounds, start] => resume_child(dir, rounds, start),
         [memory::CHILD, dir, rounds] => memory_child(dir, rounds),
+        [migration::CHILD, home] => migration::child(home).map(|told| println!("{told}")),
         [guard::CHILD, whose, calls] => guard_child(whose, calls),
         [gain::WORD, rest @ ..] => gain::main(rest),
         [CAGE, ..] => std::process::exit(bowline_cage::launch::main(std::env::args_os().skip(2))),

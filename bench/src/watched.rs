@@ -10,8 +10,8 @@ use bowline::core::journal::Record;
 use bowline::core::provenance::Digest;
 use bowline::core::task::Submission;
 use bowline::store::{
-    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, RunRow, RunStore, SignalId, SqliteStore,
-    StoreError, Submitted,
+    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, Removal, RunRow, RunStore, SignalId,
+    SqliteStore, StoreError, Submitted, Tombstone,
 };
 
 use crate::stopwatch;
@@ -40,6 +40,10 @@ fn note(moment: &OnceLock<Instant>) {
 
 #[async_trait]
 impl RunStore for Watched {
+    fn version(&self) -> u32 {
+        self.store.version()
+    }
+
     async fn claim(
         &self,
         run: &RunId,
@@ -113,7 +117,11 @@ impl RunStore for Watched {
         self.store.changed(timeout_ms).await;
     }
 
-    async fn remove(&self, run: &RunId) -> Result<u64, StoreError> {
-        self.store.remove(run).await
+    async fn remove(&self, run: &RunId, removal: Removal) -> Result<u64, StoreError> {
+        self.store.remove(run, removal).await
+    }
+
+    async fn tombstones(&self, filter: ListFilter) -> Result<Vec<Tombstone>, StoreError> {
+        self.store.tombstones(filter).await
     }
 }

@@ -182,6 +182,8 @@ fn people(model: &Model, world: &World, moves: &mut Vec<Move>) {
     let may_meddle = world.used.meddles < model.scenario.meddles;
     for wait in world.run.waits() {
         match wait {
+            // No world of the model brings a journal back.
+            Wait::Restored { .. } => {}
             Wait::Paused => moves.push(Move::Resume),
             // Nobody answers for ever what nobody can take any more: a worker settles it.
             Wait::Approval { expires_at, .. } if expires_at <= world.now() => {}

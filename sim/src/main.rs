@@ -8,6 +8,8 @@
 //!                                     kill the program N times, resume it, judge it
 //! bowline-sim kill --bowline PROGRAM --checker SCRIPT --every STEP
 //!                                     faults at every system call (STEP-th write) of a small run
+//! bowline-sim kill --bowline PROGRAM --checker SCRIPT --migrations N --old-store STATEMENTS
+//!                                     kill N migrations of an old store, judge it
 //! bowline-sim sim [--seeds N] [--seed S] | --bugs
 //!                                     run the engine in simulated worlds, judge it
 //! ```
@@ -23,7 +25,7 @@ use std::process::ExitCode;
 use bowline_sim::kill::error::KillError;
 use bowline_sim::kill::options::Options;
 use bowline_sim::kill::sabotage::Sabotage;
-use bowline_sim::kill::{self, Outcome, every};
+use bowline_sim::kill::{self, Outcome, every, migrating};
 use bowline_sim::ledger::serve::serve;
 use bowline_sim::ledger::wire::LINE_MAX;
 use bowline_sim::oracle::READY;
@@ -34,6 +36,7 @@ const USAGE: &str = "usage: bowline-sim ledger --dir DIR
        bowline-sim tool [look-|flaky-|stuck-]pay|slow_pay|put|reserve|release|tell --dir DIR
        bowline-sim kill --bowline PROGRAM --checker SCRIPT [--count N] [--doubles N] [--triples N] [--seed S]
                         [--workers N] [--batch N] [--every STEP] [--sabotage NAME] [--dir DIR]
+                        [--migrations N --old-store STATEMENTS]
        bowline-sim sim --seeds N [--seed FIRST] | --seed S | --bugs";
 /// The conventional exit code of a command line that makes no sense.
 const EXIT_USAGE: u8 = 64;
@@ -110,10 +113,11 @@ fn kill_harness(words: &[&str]) -> ExitCode {
             return usage();
         }
     };
-    let outcome = match (options.sabotage, options.every) {
-        (Some(sabotage), _) => sabotaged(&options, sabotage),
-        (None, Some(step)) => hurt(&options, step),
-        (None, None) => killed(&options),
+    let outcome = match (options.sabotage, options.every, options.migrations) {
+        (Some(sabotage), _, _) => sabotaged(&options, sabotage),
+        (None, Some(step), _) => hurt(&options, step),
+        (None, None, Some(count)) => migrated(&options, count),
+        (None, None, None) => killed(&options),
     };
     outcome.unwrap_or_else(|error| {
         let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -141,11 +145,20 @@ fn killed(options: &Options) -> Result<ExitCode, KillError> {
 
 fn hurt(options: &Options, step: usize) -> Result<ExitCode, KillError> {
     let (struck, outcome) = every::run(options, step, &|line| eprintln!("{line}"))?;
-    print!("{}", every::told(&struck, outcome.took_ms));
-    report_violations(&outcome);
+    Ok(told(&struck, &outcome))
+}
+
+fn migrated(options: &Options, count: usize) -> Result<ExitCode, KillError> {
+    let (struck, outcome) = migrating::run(options, count, &|line| eprintln!("{line}"))?;
+    Ok(told(&struck, &outcome))
+}
+
+fn told(struck: &every::Struck, outcome: &Outcome) -> ExitCode {
+    print!("{}", every::told(struck, outcome.took_ms));
+    report_violations(outcome);
     let tried: u64 = struck.values().map(|(tried, _)| tried).sum();
     println!("{tried} faults, {} violations", outcome.violations.len());
-    Ok(if outcome.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if outcome.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn sabotaged(options: &Options, sabotage: Sabotage) -> Result<ExitCode, KillError> {

@@ -27,15 +27,19 @@ const SABOTAGES: [&str; 12] = [
 /// Kills in CI. The long gate asks for more:
 /// `cargo xtask kill --count 10000 --doubles 5000 --triples 1000`.
 const CI_WORDS: [&str; 4] = ["--count", "500", "--seed", "1"];
+/// Migrations of an old store that are killed in CI, besides.
+const CI_MIGRATIONS: [&str; 2] = ["--migrations", "40"];
+
 /// As CI does it.
 pub fn ci(root: &Path) -> Result<()> {
-    run(root, &CI_WORDS.map(String::from))
+    run(root, &CI_WORDS.map(String::from))?;
+    run(root, &CI_MIGRATIONS.map(String::from))
 }
 
 /// With the words of the command line, which are the harness's own.
 pub fn run(root: &Path, words: &[String]) -> Result<()> {
     let built = harness::build(root)?;
-    if !words.iter().any(|word| word == "--sabotage" || word == "--every") {
+    if !words.iter().any(|word| matches!(word.as_str(), "--sabotage" | "--every" | "--migrations")) {
         for name in SABOTAGES {
             attack(root, &built, &["--sabotage".into(), name.into()])?;
         }
@@ -46,6 +50,7 @@ pub fn run(root: &Path, words: &[String]) -> Result<()> {
 fn attack(root: &Path, built: &Path, words: &[String]) -> Result<()> {
     let mut command = Command::new(built.join("bowline-sim"));
     command.arg("kill").arg("--bowline").arg(built.join("bowline"));
-    command.arg("--checker").arg(root.join("sim/checker/check.py")).args(words);
+    command.arg("--checker").arg(root.join("sim/checker/check.py"));
+    command.arg("--old-store").arg(root.join("fixtures/stores/v1.sql")).args(words);
     harness::run(command, "the kill harness")
 }

@@ -9,6 +9,7 @@ use bowline_core::task::parse_raise;
 use clap::{ArgGroup, Args as Words, Parser, Subcommand, ValueEnum};
 
 use crate::guard_args::GuardArgs;
+use crate::home_args::HomeCommand;
 use crate::mcp_args::McpCommand;
 use crate::model_args::ModelCommand;
 
@@ -77,10 +78,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Show how far the confidence of runs can be relied upon
     Calibrate(CalibrateArgs),
-    /// Show the runs of a home somebody else may have made, and take it over
-    Adopt(AdoptArgs),
-    /// Remove old runs that have ended, and what is left of removed ones
-    Gc(GcArgs),
+    #[command(flatten)]
+    Home(HomeCommand),
     /// Tell whether a task or an agent manifest is right, and what it allows
     Check(CheckArgs),
     /// Show the plan a task would get, and whether it can work, without running it
@@ -120,14 +119,13 @@ impl Command {
             Self::Guard(args) => args.wants_json(),
             Self::Mcp(command) => command.wants_json(),
             Self::Model(command) => command.wants_json(),
-            Self::Pause(_)
+            Self::Home(_)
+            | Self::Pause(_)
             | Self::Cancel(_)
             | Self::Approve(_)
             | Self::Deny(_)
             | Self::Revise(_)
             | Self::Settle(_)
-            | Self::Gc(_)
-            | Self::Adopt(_)
             | Self::Check(_)
             | Self::Init(_) => false,
         }
@@ -146,16 +144,6 @@ pub(crate) struct ShowFlags {
     /// When only a person can move the run, keep waiting for the answer
     #[arg(long)]
     pub(crate) wait: bool,
-}
-
-#[derive(Debug, Words)]
-pub(crate) struct AdoptArgs {
-    /// The project, or its .bowline folder
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: PathBuf,
-    /// Adopt it without asking
-    #[arg(long)]
-    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Words)]
@@ -230,6 +218,9 @@ pub(crate) struct ResumeArgs {
     /// part, which a person agrees to
     #[arg(long, value_name = "SUBTASK", value_delimiter = ',', value_parser = SubtaskId::parse, requires = "run")]
     pub(crate) without: Vec<SubtaskId>,
+    /// Take a run up here that was brought back from a backup, since nobody works on it elsewhere
+    #[arg(long, requires = "run")]
+    pub(crate) restored: bool,
     #[command(flatten)]
     pub(crate) show: ShowFlags,
 }
@@ -242,6 +233,12 @@ pub(crate) struct RunsArgs {
     /// Only runs that have not ended
     #[arg(long)]
     pub(crate) open: bool,
+    /// Only runs whose task has this class
+    #[arg(long, value_name = "NAME")]
+    pub(crate) class: Option<String>,
+    /// What is left of runs that were deleted, instead
+    #[arg(long, conflicts_with_all = ["open", "class"])]
+    pub(crate) deleted: bool,
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -439,19 +436,6 @@ pub(crate) struct ExportArgs {
 }
 
 #[derive(Debug, Words)]
-pub(crate) struct GcArgs {
-    /// Only runs that ended longer ago than this: 30d, 12h, 90m, 0s
-    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = read_age)]
-    pub(crate) older_than: u64,
-    /// Halted runs too, although they could be resumed
-    #[arg(long)]
-    pub(crate) halted: bool,
-    /// Say what would be removed, and remove nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Words)]
 pub(crate) struct DoctorArgs {
     /// One JSON object a line
     #[arg(long)]
@@ -474,20 +458,6 @@ fn read_digest(raw: &str) -> Result<Digest, String> {
     Digest::parse(&raw).ok_or_else(|| "a head hash has 64 hexadecimal digits; copy all of it".into())
 }
 
-/// An age in milliseconds.
-fn read_age(raw: &str) -> Result<u64, String> {
-    let bad = || "an age is a whole number and s, m, h or d, as in 30d".to_owned();
-    let (number, unit_ms) = match raw.char_indices().next_back() {
-        Some((at, 's')) => (raw.get(..at), 1000),
-        Some((at, 'm')) => (raw.get(..at), 60_000),
-        Some((at, 'h')) => (raw.get(..at), 3_600_000),
-        Some((at, 'd')) => (raw.get(..at), 86_400_000),
-        Some(_) | None => return Err(bad()),
-    };
-    let number: u64 = number.and_then(|digits| digits.parse().ok()).ok_or_else(bad)?;
-    number.checked_mul(unit_ms).ok_or_else(bad)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -497,15 +467,6 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn an_age_needs_a_number_and_a_unit() {
-        assert_eq!(read_age("30d"), Ok(2_592_000_000));
-        assert_eq!(read_age("0s"), Ok(0));
-        for bad in ["", "30", "d", "-1d", "1w", "1.5h", "99999999999999999999d", "9999999999999999d"] {
-            assert!(read_age(bad).is_err(), "{bad}");
-        }
     }
 
     #[test]

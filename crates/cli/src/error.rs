@@ -117,6 +117,8 @@ fn store_exit(error: &StoreError) -> Exit {
     match error {
         StoreError::Poisoned { .. } | StoreError::Database { .. } | StoreError::Observer => Exit::Internal,
         StoreError::NoRun { .. }
+        | StoreError::OtherVersion { .. }
+        | StoreError::TooOld { .. }
         | StoreError::KeyTaken { .. }
         | StoreError::IdTaken { .. }
         | StoreError::Owned { .. }
@@ -139,8 +141,10 @@ fn store_remedy(error: &StoreError) -> String {
         StoreError::Damaged(_) | StoreError::NoBlob { .. } | StoreError::BadBlob { .. } => {
             format!("`bowline audit verify` names everything that is wrong; {}", error.remedy())
         }
+        StoreError::TooOld { .. } => "`bowline migrate` brings it to today's version".into(),
         StoreError::KeyTaken { .. }
         | StoreError::IdTaken { .. }
+        | StoreError::OtherVersion { .. }
         | StoreError::Observer
         | StoreError::DiskFull
         | StoreError::Poisoned { .. }
@@ -165,7 +169,14 @@ fn open_remedy(error: &OpenError) -> String {
                 .into()
         }
         OpenError::Version { .. } => {
-            "use the version of Bowline that wrote it, or name another place with `--home DIR`".into()
+            "use a newer Bowline, which knows that version, or name another place with `--home DIR`; \
+             nothing was changed"
+                .into()
+        }
+        OpenError::NoRoom { .. } => {
+            "free some space and try again, or do without the copy: `bowline migrate --no-backup`; \
+             the store is as it was"
+                .into()
         }
         OpenError::NotAStore { .. } => "name another place with `--home DIR`, or move the file away".into(),
         OpenError::Layout { .. }

@@ -11,6 +11,7 @@
 //!   and the answer is bound to the bytes that were shown.
 //! - A closed pipe is no error and never a panic.
 
+mod archive;
 mod args;
 mod cage;
 mod clock;
@@ -19,6 +20,7 @@ mod error;
 mod exit;
 mod guard_args;
 mod home;
+mod home_args;
 mod interrupt;
 #[cfg(feature = "local-model")]
 mod local;

@@ -19,7 +19,7 @@ pub(crate) async fn run(store: &dyn RunStore, word: &str) -> Result<RunRow, CliE
     }
     let id = RunId::parse(word)
         .map_err(|bad| CliError::refused(bad.to_string(), "`bowline runs` lists the runs"))?;
-    let filter = ListFilter { prefix: id.to_string(), open_only: false, max: NAMED + 1 };
+    let filter = ListFilter { prefix: id.to_string(), max: NAMED + 1, ..ListFilter::default() };
     let mut found = store.list(filter).await?;
     if let Some(exact) = found.iter().position(|row| row.run == id) {
         return Ok(found.swap_remove(exact));

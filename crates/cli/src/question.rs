@@ -34,6 +34,11 @@ pub(crate) async fn shown(
     (wait, whole): (&Wait, bool),
 ) -> Result<Vec<String>, CliError> {
     Ok(match wait {
+        Wait::Restored { made_at } => vec![format!(
+            "run {} was brought back from a backup of {}; it may have gone on elsewhere since",
+            run.id,
+            words::utc(*made_at)
+        )],
         Wait::Paused => vec![format!("run {} is paused", run.id)],
         Wait::Approval { subject: Subject::Action(action), binds, expires_at } => {
             let mut lines = vec![format!("run {} asks: may {action} be made?", run.id)];
@@ -68,6 +73,9 @@ pub(crate) async fn shown(
                 Doubt::Crash => "the process died while it was at work",
                 Doubt::Cancelled => "the run was cancelled while it was at work",
                 Doubt::LostReply => "no reply came",
+                Doubt::Restored => {
+                    "the run was brought back from a backup, and it may have been made elsewhere since"
+                }
             };
             let mut lines = vec![format!("run {}: nobody knows whether {action} happened: {why}", run.id)];
             lines.extend(call_lines(store, run, (*action, whole)).await?);
@@ -143,7 +151,7 @@ pub(crate) async fn put(
             screen.line(&line);
         }
         let answered = match wait {
-            Wait::Paused => false,
+            Wait::Restored { .. } | Wait::Paused => false,
             Wait::Approval { .. } => ask_consent(engine, screen, (run, wait), interrupts).await?,
             Wait::InDoubt { action, attempt, .. } => {
                 ask_doubt(engine, screen, (run, *action, *attempt), interrupts).await?

@@ -6,6 +6,7 @@
 //! [`Event::Decomposed`], [`Event::Retrieved`], [`Event::Acted`], [`Event::Verified`], [`Event::Diagnosed`],
 //! [`Event::Repaired`] and [`Event::Ended`]. Each has its own version.
 
+mod backup;
 mod call;
 mod context;
 mod control;
@@ -21,7 +22,7 @@ mod undo;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Cost, Limit};
+use crate::budget::{Cost, Limit, is_zero};
 use crate::control::{Ppm, Strategy};
 use crate::gate::Assurance;
 use crate::guard::{OutputTrace, loops};
@@ -37,6 +38,7 @@ use crate::untrusted::suspicion::Family;
 use crate::verify::Opinion;
 use crate::window::Window;
 
+pub use backup::FromBackup;
 pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
 pub use context::{ContextBound, ContextFull, Elided, LeftOut, MessagePart};
 pub use control::{Controlled, Remedied, Remedy};
@@ -562,6 +564,8 @@ pub enum Event {
     },
     /// What was committed is handed on to whoever keeps it, or is not.
     Promoted(Promoted),
+    /// The journal was brought back from a backup, or is taken up after that.
+    FromBackup(FromBackup),
     /// A person stopped the clock.
     Paused {
         /// Who.
@@ -592,9 +596,4 @@ pub enum Event {
         /// How.
         ending: Ending,
     },
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }

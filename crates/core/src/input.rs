@@ -58,6 +58,13 @@ pub enum What {
         /// Why, and what to do.
         why: String,
     },
+    /// The journal was brought back from a backup.
+    FromBackup {
+        /// Who brought it back.
+        by: String,
+        /// When the backup was made.
+        made_at: Millis,
+    },
     /// Time passed; something may have fallen due.
     Tick,
     /// Evidence was read, or a file could not be.
@@ -354,6 +361,8 @@ pub enum Signal {
     Land,
     /// Hand on what it committed, once more.
     Promote,
+    /// Take it up here, although it was brought back from a backup.
+    TakeUp,
     /// This is how a call in doubt went.
     Settle {
         /// Which.

@@ -128,6 +128,7 @@ pub fn line(event: &Event) -> String {
         | Event::UndoFinished { .. } => undone::line(event),
         Event::LandingStarted { .. } | Event::ChangesFound(_) | Event::Landed { .. } => landed::line(event),
         Event::Promoted(how) => promoted::line(how),
+        Event::FromBackup(what) => trouble::backup_line(what),
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { by, without, .. } => resumed_line(by, without),
         Event::NotTakenUp { worker, why } => format!("{worker} cannot go on with it: {}", first_line(why)),

@@ -49,6 +49,11 @@ impl Clerk {
         self.note(what, &[]).await.map(drop)
     }
 
+    /// Writes down that the journal was brought back from a backup.
+    pub(crate) async fn brought_back(&mut self, by: &str, made_at: Millis) -> Result<bool, EngineError> {
+        self.note(What::FromBackup { by: by.into(), made_at }, &[]).await
+    }
+
     /// From what was said to a durable state, with the mail that is answered by it. False
     /// when nothing followed.
     async fn note(&mut self, what: What, mail: &[SignalId]) -> Result<bool, EngineError> {

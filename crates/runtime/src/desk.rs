@@ -403,12 +403,13 @@ pub(crate) fn summary(run: &Run) -> Summary {
 fn wait_end(wait: &Wait) -> Option<Millis> {
     match wait {
         Wait::Approval { expires_at, .. } => Some(*expires_at),
-        Wait::Paused | Wait::InDoubt { .. } => None,
+        Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => None,
     }
 }
 
 fn wait_word(wait: &Wait) -> String {
     match wait {
+        Wait::Restored { .. } => "restored".into(),
         Wait::Paused => "paused".into(),
         Wait::Approval { subject, .. } => format!("approval of {subject}"),
         Wait::InDoubt { action, .. } => format!("doubt about {action}"),

@@ -1,6 +1,7 @@
 //! The engine: takes tasks, runs them, and goes on with them after a crash.
 
 mod answers;
+mod backup;
 pub(crate) mod equip;
 mod landing;
 mod learning;
@@ -488,6 +489,10 @@ impl Engine {
         clerk.read_mail().await?;
         if let Some(stopped) = self.over(&clerk).await {
             return Ok(stopped);
+        }
+        if clerk.run.is_brought_back() {
+            self.give_up(&clerk.fence).await;
+            return Ok(Stopped::Waiting(clerk.run.waits()));
         }
         let equipping = self.inner.hands(&clerk.run, clerk.fence.epoch);
         let (hands, connections) = match self.leased(&clerk.fence, equipping).await? {

@@ -17,15 +17,23 @@ pub enum OpenError {
         /// What the lock file says of its holder.
         holder: String,
     },
-    /// Written by another version of Bowline.
-    #[error("{path} is a store of version {found}; this build reads version {expected}")]
+    /// Of a version that this build does not know.
+    #[error("{path} is a store of version {found}; this build knows versions 1 to {newest}")]
     Version {
         /// The database.
         path: PathBuf,
         /// What it says.
         found: i64,
-        /// What we read.
-        expected: i64,
+        /// The newest we know.
+        newest: u32,
+    },
+    /// No room for a migration or the copy before it.
+    #[error("{path} does not fit on the disk{}", room(*.needed))]
+    NoRoom {
+        /// What was written.
+        path: PathBuf,
+        /// How many bytes it takes, as far as that is known; else 0.
+        needed: u64,
     },
     /// Something else is there.
     #[error("{path} is not a Bowline store")]
@@ -128,6 +136,26 @@ pub enum StoreError {
     /// The store was opened to look on.
     #[error("this store was opened without the right to work on runs")]
     Observer,
+    /// It is another version than when it was opened.
+    #[error(
+        "the store was brought from version {opened} to {found} by another process; nothing more is written"
+    )]
+    OtherVersion {
+        /// What it was.
+        opened: u32,
+        /// What it is.
+        found: i64,
+    },
+    /// It is of an earlier version, which has no place for this.
+    #[error("the store cannot {action}: it is of version {version}, and that needs version {needed}")]
+    TooOld {
+        /// What was attempted.
+        action: &'static str,
+        /// What it is.
+        version: u32,
+        /// From when on it can be done.
+        needed: u32,
+    },
     /// No room.
     #[error("the disk is full")]
     DiskFull,
@@ -188,6 +216,10 @@ pub enum AppendError {
     Store(#[from] StoreError),
 }
 
+fn room(needed: u64) -> String {
+    if needed == 0 { String::new() } else { format!(": it takes {needed} bytes") }
+}
+
 /// What to do about a locked database.
 const LOCKED: &str = "end the program that has it open (a database browser, a backup), then go on: nothing acknowledged is lost";
 
@@ -199,7 +231,12 @@ impl OpenError {
             Self::InUse { .. } => {
                 "stop the other worker, or leave it to it: reading and signalling work meanwhile"
             }
-            Self::Version { .. } => "use the version of Bowline that wrote the store, or another directory",
+            Self::Version { .. } => {
+                "use a newer Bowline, which knows that version, or another directory; nothing was changed"
+            }
+            Self::NoRoom { .. } => {
+                "free some space and try again: the store is as it was, with everything that is in it"
+            }
             Self::NotAStore { .. } => "name another directory, or move the file away",
             Self::Layout { .. } => {
                 "restore it from a backup, or name another directory; nothing of it was read or changed"
@@ -227,6 +264,10 @@ impl StoreError {
                 "restore the store from a backup; the journal itself is kept"
             }
             Self::Observer => "open the store as a worker, once no other worker runs",
+            Self::OtherVersion { .. } => {
+                "start again with the Bowline that brought it there: everything acknowledged is in the store"
+            }
+            Self::TooOld { .. } => "open it as a worker once, which brings it to today's version",
             Self::DiskFull => "free some space and try again; nothing was written",
             Self::Poisoned { .. } => {
                 "check the disk and start again: everything acknowledged is in the store"

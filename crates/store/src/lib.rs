@@ -16,15 +16,16 @@ mod chain;
 pub mod conformance;
 mod error;
 mod memory;
+pub mod migrations;
 mod sqlite;
 mod types;
 
 pub use error::{AppendError, OpenError, StoreError};
 pub use memory::MemoryStore;
-pub use sqlite::{Role, SqliteStore, Stats};
+pub use sqlite::{Progress, Role, SqliteStore, Stats, Upgrade};
 pub use types::{
-    Append, Checkpoint, Claimed, EndingKind, Fence, Letter, ListFilter, Mail, RunRow, SignalId, Submitted,
-    Summary,
+    Append, Checkpoint, Claimed, EndingKind, Fence, Letter, ListFilter, Mail, Removal, RunRow, SignalId,
+    Submitted, Summary, Tombstone,
 };
 
 use async_trait::async_trait;
@@ -36,6 +37,9 @@ use bowline_core::task::Submission;
 /// A home for runs. Implementations: SQLite and memory.
 #[async_trait]
 pub trait RunStore: Send + Sync {
+    /// The version of its layout: how many of [`migrations::MIGRATIONS`] it has had.
+    fn version(&self) -> u32;
+
     /// Creates a run whose journal begins with `submission`.
     ///
     /// The same key and fingerprint again give the existing run; the same key
@@ -107,7 +111,17 @@ pub trait RunStore: Send + Sync {
     /// process), or `timeout_ms` passed. A hint: spurious wake-ups are fine.
     async fn changed(&self, timeout_ms: u64);
 
-    /// Removes a run that has ended, and the blobs only it named.
-    /// Returns the bytes of content freed.
-    async fn remove(&self, run: &RunId) -> Result<u64, StoreError>;
+    /// Removes a run that has ended, and the blobs only it named. What is left is a
+    /// [`Tombstone`]. Returns the bytes of content freed.
+    async fn remove(&self, run: &RunId, removal: Removal) -> Result<u64, StoreError>;
+
+    /// Sees to it that no byte of what was removed is left where the store lies. May take as long
+    /// as writing the whole store anew; whoever works on runs waits.
+    async fn scrub(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// What is left of runs that were removed, the latest first; of the filter, only beginning
+    /// and number count.
+    async fn tombstones(&self, filter: ListFilter) -> Result<Vec<Tombstone>, StoreError>;
 }

@@ -18,9 +18,10 @@ use bowline_core::task::Submission;
 use tokio::sync::Notify;
 
 use crate::chain::{self, Counted, Place};
+use crate::migrations::VERSION;
 use crate::{
-    Append, AppendError, Checkpoint, Claimed, Fence, Letter, ListFilter, Mail, RunRow, RunStore, SignalId,
-    StoreError, Submitted, Summary,
+    Append, AppendError, Checkpoint, Claimed, Fence, Letter, ListFilter, Mail, Removal, RunRow, RunStore,
+    SignalId, StoreError, Submitted, Summary, Tombstone,
 };
 
 /// A store that lives as long as its last handle.
@@ -53,6 +54,7 @@ struct State {
     runs: BTreeMap<RunId, Run>,
     keys: BTreeMap<String, RunId>,
     blobs: BTreeMap<Digest, Kept>,
+    tombstones: Vec<Tombstone>,
     submitted: u64,
     letters: u64,
 }
@@ -61,6 +63,7 @@ struct Run {
     /// Counts submissions, for listings.
     number: u64,
     row: RunRow,
+    class: Option<String>,
     fingerprint: Digest,
     records: Vec<Entry>,
     checkpoint: Option<Checkpoint>,
@@ -202,7 +205,7 @@ impl State {
         ready.into_iter().take(max).map(|run| run.row.run.clone()).collect()
     }
 
-    fn remove(&mut self, run: &RunId) -> Result<u64, StoreError> {
+    fn remove(&mut self, run: &RunId, removal: Removal) -> Result<u64, StoreError> {
         if !self.run(run)?.row.summary.is_over() {
             return Err(StoreError::NotEnded { run: run.clone() });
         }
@@ -210,6 +213,9 @@ impl State {
         if let Some(key) = gone.row.key {
             self.keys.remove(&key);
         }
+        let (head, events) = (gone.row.head, gone.row.next_seq.saturating_sub(1));
+        let Removal { by, at } = removal;
+        self.tombstones.push(Tombstone { run: run.clone(), head, events, at, by });
         let mut freed = 0_u64;
         for sha256 in gone.records.iter().flat_map(|entry| &entry.blobs) {
             let Some(kept) = self.blobs.get_mut(sha256) else { continue };
@@ -226,6 +232,7 @@ impl State {
 fn first(number: u64, run: &RunId, submission: Submission, at: Millis) -> Run {
     let fingerprint = submission.fingerprint;
     let key = submission.key.clone();
+    let class = submission.task.class.clone();
     let summary = Summary::submitted(&submission);
     let events = [Event::Submitted(Box::new(submission))];
     let record = Record::seal(Digest::ZERO, run, 1, at, &events);
@@ -242,11 +249,15 @@ fn first(number: u64, run: &RunId, submission: Submission, at: Millis) -> Run {
         summary,
     };
     let entry = Entry { counted: Counted { record, count: 1 }, blobs: BTreeSet::new() };
-    Run { number, row, fingerprint, records: vec![entry], checkpoint: None, mailbox: Vec::new() }
+    Run { number, row, class, fingerprint, records: vec![entry], checkpoint: None, mailbox: Vec::new() }
 }
 
 #[async_trait]
 impl RunStore for MemoryStore {
+    fn version(&self) -> u32 {
+        VERSION
+    }
+
     async fn submit(&self, run: &RunId, submission: Submission, at: Millis) -> Result<Submitted, StoreError> {
         let submitted = self.state().submit(run, submission, at)?;
         self.announce();
@@ -353,6 +364,7 @@ impl RunStore for MemoryStore {
             .values()
             .filter(|run| run.row.run.as_str().starts_with(&filter.prefix))
             .filter(|run| !filter.open_only || !run.row.summary.is_over())
+            .filter(|run| filter.class.is_none() || run.class == filter.class)
             .collect();
         found.sort_by_key(|run| std::cmp::Reverse(run.number));
         Ok(found.into_iter().take(filter.max).map(|run| run.row.clone()).collect())
@@ -376,9 +388,16 @@ impl RunStore for MemoryStore {
         let _ = tokio::time::timeout(Duration::from_millis(timeout_ms), self.changed.notified()).await;
     }
 
-    async fn remove(&self, run: &RunId) -> Result<u64, StoreError> {
-        let freed = self.state().remove(run)?;
+    async fn remove(&self, run: &RunId, removal: Removal) -> Result<u64, StoreError> {
+        let freed = self.state().remove(run, removal)?;
         self.announce();
         Ok(freed)
+    }
+
+    async fn tombstones(&self, filter: ListFilter) -> Result<Vec<Tombstone>, StoreError> {
+        let state = self.state();
+        let found =
+            state.tombstones.iter().rev().filter(|left| left.run.as_str().starts_with(&filter.prefix));
+        Ok(found.take(filter.max).cloned().collect())
     }
 }

@@ -240,11 +240,37 @@ pub struct Mail {
     pub at: Millis,
 }
 
+/// On whose word a run is removed, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: Millis,
+}
+
+/// What is left of a run that was removed: that it was, and nothing of what was in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// Its id.
+    pub run: RunId,
+    /// Hash of its last record.
+    pub head: Digest,
+    /// How many events its journal had.
+    pub events: u64,
+    /// When it was removed.
+    pub at: Millis,
+    /// By whom.
+    pub by: String,
+}
+
 /// Which runs to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListFilter {
     /// Only runs whose id begins so.
     pub prefix: String,
+    /// Only runs whose task has this class.
+    pub class: Option<String>,
     /// Only runs that have not ended.
     pub open_only: bool,
     /// At most this many.
@@ -253,6 +279,6 @@ pub struct ListFilter {
 
 impl Default for ListFilter {
     fn default() -> Self {
-        Self { prefix: String::new(), open_only: false, max: 50 }
+        Self { prefix: String::new(), class: None, open_only: false, max: 50 }
     }
 }

@@ -171,7 +171,7 @@ impl<'a> Batch<'a> {
         self.crew.count(|tally| match errand {
             Errand::Resume { .. } => tally.resumed += 1,
             Errand::Run { .. } if nth > 0 => tally.resubmitted += 1,
-            Errand::Run { .. } | Errand::Undo { .. } => {}
+            Errand::Run { .. } | Errand::Undo { .. } | Errand::Migrate => {}
         });
         let notes = life.stage.folder.join(format!("p{nth}"));
         let clean_ms = self.crew.clean_ms(life.scenario(), life.leg);

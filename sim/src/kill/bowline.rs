@@ -50,6 +50,8 @@ pub enum Errand<'a> {
         /// Which.
         run: &'a str,
     },
+    /// Bring the store to today's version.
+    Migrate,
     /// Undo a run that has ended.
     Undo {
         /// Which.
@@ -177,6 +179,7 @@ impl Bowline {
         command.arg("--home").arg(&self.home);
         match errand {
             Errand::Run { task, key } => command.arg("run").arg(task).args(["--json", "--key", key]),
+            Errand::Migrate => command.arg("migrate"),
             Errand::Resume { run } => command.args(["resume", run, "--json"]),
             Errand::Undo { run, leave_changed } => command
                 .args(["undo", run, "--yes", "--json"])

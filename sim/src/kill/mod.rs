@@ -2,7 +2,7 @@
 //! from the outside that nothing was lost and nothing done twice.
 //!
 //! [`scenario`] writes the reference tasks, [`moment`] says when to kill,
-//! [`bowline`] starts and kills the program, `batch` takes runs to their ending
+//! [`bowline`] starts and kills the program, [`migrating`] kills migrations, `batch` takes runs to their ending
 //! and has them judged by the checker, [`every`] hurts a small run at every system call,
 //! [`sabotage()`] shows that the judges bite.
 //!
@@ -21,6 +21,7 @@ pub mod fault;
 mod forge;
 pub mod journal;
 mod life;
+pub mod migrating;
 pub mod moment;
 pub mod options;
 pub mod sabotage;

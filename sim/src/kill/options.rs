@@ -29,6 +29,10 @@ pub struct Options {
     pub batch: Option<u64>,
     /// Instead: every fault of a small run, of the writes those at every so-manieth.
     pub every: Option<usize>,
+    /// Instead: so many migrations of an old store.
+    pub migrations: Option<usize>,
+    /// The statements that make an old store.
+    pub old_store: PathBuf,
     /// Break a promise on purpose instead.
     pub sabotage: Option<Sabotage>,
 }
@@ -48,6 +52,8 @@ impl Options {
             workers: 2,
             batch: None,
             every: None,
+            migrations: None,
+            old_store: PathBuf::new(),
             sabotage: None,
         };
         let mut rest = words.iter();
@@ -59,6 +65,9 @@ impl Options {
             if path.as_os_str().is_empty() {
                 return Err(format!("{name} is missing"));
             }
+        }
+        if options.migrations.is_some() && options.old_store.as_os_str().is_empty() {
+            return Err("--migrations needs --old-store".into());
         }
         Ok(options)
     }
@@ -75,6 +84,8 @@ impl Options {
             "--triples" => self.triples = number()?,
             "--seed" => self.seed = number()?,
             "--every" => self.every = usize::try_from(number()?).ok().filter(|step| *step > 0),
+            "--migrations" => self.migrations = usize::try_from(number()?).ok(),
+            "--old-store" => self.old_store = value.into(),
             "--batch" => self.batch = Some(number()?),
             "--workers" => {
                 let workers = number()?;
@@ -121,6 +132,7 @@ mod tests {
             ("--bowline b --checker c --count", "--count needs a value"),
             ("--bowline b --checker c --count many", "--count needs a whole number, not \"many\""),
             ("--bowline b --checker c --workers 0", "--workers must be 1 to 64, not 0"),
+            ("--bowline b --checker c --migrations 9", "--migrations needs --old-store"),
             ("--speed 3", "--speed is not known"),
         ] {
             assert_eq!(parse(words), Err(said.to_owned()));

@@ -280,7 +280,7 @@ fn troubles(alive: &Alive, worked: &[Worked]) {
 async fn left(alive: &Alive, run: &RunId, waits: &[Wait]) -> bool {
     let expires = waits.iter().filter_map(|wait| match wait {
         Wait::Approval { expires_at, .. } => Some(expires_at.0),
-        Wait::Paused | Wait::InDoubt { .. } => None,
+        Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => None,
     });
     let expires = expires.min().unwrap_or(u64::MAX);
     let store = alive.world.store();

@@ -116,6 +116,7 @@ fn answer(alive: &Alive, run: &Run, wait: &Wait) -> Option<Signal> {
         return None;
     }
     match wait {
+        Wait::Restored { .. } => Some(Signal::TakeUp),
         Wait::Paused => Some(Signal::Resume { raise: Vec::new(), without: Vec::new() }),
         Wait::Approval { subject, binds, .. } => {
             let (subject, binds) = (*subject, *binds);

@@ -18,8 +18,8 @@ use bowline_core::run::Run;
 use bowline_core::task::Submission;
 use bowline_core::view;
 use bowline_store::{
-    Append, AppendError, Claimed, EndingKind, Fence, Letter, ListFilter, Mail, MemoryStore, RunRow, RunStore,
-    SignalId, StoreError, Submitted,
+    Append, AppendError, Claimed, EndingKind, Fence, Letter, ListFilter, Mail, MemoryStore, Removal, RunRow,
+    RunStore, SignalId, StoreError, Submitted, Tombstone,
 };
 
 use super::bugs::{self, Bug};
@@ -136,6 +136,10 @@ fn unreadable(error: bowline::EngineError) -> StoreError {
 
 #[async_trait]
 impl RunStore for FaultyStore {
+    fn version(&self) -> u32 {
+        self.inner().version()
+    }
+
     async fn submit(
         &self,
         run: &RunId,
@@ -308,8 +312,13 @@ impl RunStore for FaultyStore {
         self.inner().changed(timeout_ms).await;
     }
 
-    async fn remove(&self, run: &RunId) -> Result<u64, StoreError> {
+    async fn remove(&self, run: &RunId, removal: Removal) -> Result<u64, StoreError> {
         self.0.breathe().await;
-        self.inner().remove(run).await
+        self.inner().remove(run, removal).await
+    }
+
+    async fn tombstones(&self, filter: ListFilter) -> Result<Vec<Tombstone>, StoreError> {
+        self.0.breathe().await;
+        self.inner().tombstones(filter).await
     }
 }

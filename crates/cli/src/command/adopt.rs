@@ -7,10 +7,10 @@ use bowline_store::{ListFilter, RunRow, RunStore};
 
 use super::Desk;
 use super::runs::table;
-use crate::args::AdoptArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home::Home;
+use crate::home_args::AdoptArgs;
 use crate::question::read_line;
 use crate::render::{Screen, words};
 

@@ -66,7 +66,7 @@ pub(crate) async fn revise(desk: &Desk<'_>, args: &ReviseArgs) -> Result<Exit, C
 fn content(wait: &Wait) -> Option<Digest> {
     match wait {
         Wait::Approval { binds, .. } => Some(*binds),
-        Wait::Paused | Wait::InDoubt { .. } => None,
+        Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => None,
     }
 }
 
@@ -114,7 +114,7 @@ fn open_question(desk: &Desk<'_>, run: &Run, subject: Option<&str>) -> Result<Wa
     for wait in run.waits() {
         match &wait {
             Wait::Approval { subject, .. } => open.push((subject.to_string(), wait)),
-            Wait::Paused | Wait::InDoubt { .. } => {}
+            Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => {}
         }
     }
     let names = open.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");

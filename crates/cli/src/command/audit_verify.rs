@@ -10,7 +10,9 @@ use serde_json::json;
 
 use super::Desk;
 use super::audit::{Findings, examine};
+use super::delete::{told, tombstone};
 use crate::args::VerifyArgs;
+use crate::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::pick;
@@ -34,6 +36,7 @@ pub(crate) async fn verify(desk: &Desk<'_>, args: &VerifyArgs) -> Result<Exit, C
         }
         rows => rows?,
     };
+    exit = exit.worse(tell_deleted(desk, store, args).await?);
     for row in &rows {
         let mut found = examine(store, row).await?;
         let after = args.expect.and_then(|head| expect(&mut found, head));
@@ -51,13 +54,43 @@ pub(crate) async fn verify(desk: &Desk<'_>, args: &VerifyArgs) -> Result<Exit, C
     Ok(exit)
 }
 
+/// Runs that were named and deleted: nothing of them can be examined, but their head can be
+/// compared with the one that was printed.
+async fn tell_deleted(desk: &Desk<'_>, store: &dyn RunStore, args: &VerifyArgs) -> Result<Exit, CliError> {
+    let mut exit = Exit::Committed;
+    for word in &args.runs {
+        if pick::run(store, word).await.is_ok() {
+            continue;
+        }
+        let Some(left) = tombstone(store, word).await? else { continue };
+        let is_other = args.expect.is_some_and(|head| head != left.head);
+        if is_other {
+            exit = Exit::Failed;
+        }
+        if desk.screen.is_json() {
+            desk.screen.json(&json!({ "run": left.run, "ok": !is_other, "deleted": left }));
+            continue;
+        }
+        desk.screen.line(&told(&left, clock::now()));
+        if is_other {
+            desk.screen.line("  ✗ its head was another one than expected");
+        }
+    }
+    Ok(exit)
+}
+
 async fn chosen(store: &dyn RunStore, words: &[String]) -> Result<Vec<RunRow>, CliError> {
     if words.is_empty() {
         return Ok(store.list(ListFilter { max: usize::MAX, ..ListFilter::default() }).await?);
     }
     let mut rows = Vec::with_capacity(words.len());
     for word in words {
-        rows.push(pick::run(store, word).await?);
+        match pick::run(store, word).await {
+            Ok(row) => rows.push(row),
+            Err(missing) if tombstone(store, word).await?.is_none() => return Err(missing),
+            // Told beside the runs that are there.
+            Err(_) => {}
+        }
     }
     Ok(rows)
 }

@@ -9,7 +9,8 @@ use bowline_cage::{Cage, Finding, Verdict};
 use bowline_core::id::RunId;
 use bowline_core::task::Format;
 use bowline_remote::{provider_key, provider_url};
-use bowline_store::{ListFilter, OpenError, Role, RunRow, RunStore, SqliteStore, StoreError};
+use bowline_store::migrations::{VERSION, lacked_by};
+use bowline_store::{ListFilter, Role, RunRow, RunStore, SqliteStore, StoreError};
 use serde_json::json;
 
 use super::Desk;
@@ -162,9 +163,9 @@ fn room(home: &Home) -> Line {
 
 /// Who works here. Taking the right to work and giving it back shows whether it is free.
 fn worker(home: &Home) -> Line {
-    match SqliteStore::open(home.path(), Role::Worker) {
-        Ok(_) => Line::ok("worker", "nobody works here now"),
-        Err(OpenError::InUse { holder, .. }) => Line::ok("worker", format!("{holder} works here")),
+    match SqliteStore::worker(home.path()) {
+        Ok(None) => Line::ok("worker", "nobody works here now"),
+        Ok(Some(holder)) => Line::ok("worker", format!("{holder} works here")),
         Err(error) => Line::bad("worker", error.to_string(), error.remedy()),
     }
 }
@@ -189,6 +190,8 @@ async fn store(home: &Home, lines: &mut Vec<Line>) -> Result<(), CliError> {
         "store",
         format!("{}, {} open", words::several(rows.len() as u64, "run"), open.len()),
     ));
+    lines.push(layout(home, store.version()));
+    lines.extend(copies(home));
     lines.push(journals(&store, &open).await?);
     let known: BTreeSet<RunId> = rows.iter().map(|row| row.run.clone()).collect();
     let left = orphans(home, &known)?;
@@ -201,6 +204,33 @@ async fn store(home: &Home, lines: &mut Vec<Line>) -> Result<(), CliError> {
         ),
     });
     Ok(())
+}
+
+/// Which version the store has, and what a migration would do.
+fn layout(home: &Home, version: u32) -> Line {
+    if version == VERSION {
+        return Line::ok("layout", format!("version {version}"));
+    }
+    let size = fs::metadata(home.database()).map_or(0, |found| found.len()).div_ceil(1 << 20);
+    let steps: Vec<String> =
+        lacked_by(version).map(|step| format!("{} adds {}", step.number, step.what)).collect();
+    let how = format!(
+        "version {version}, today's is {VERSION}: {}; it is copied before, which takes {} MiB",
+        steps.join("; "),
+        words::count(size)
+    );
+    let remedy = "nothing to do: the next command that works on runs does it; `bowline migrate` does it now";
+    Line { health: Health::Ok, what: "layout", how, remedy: remedy.into() }
+}
+
+/// The copies that migrations made.
+fn copies(home: &Home) -> Option<Line> {
+    let found = SqliteStore::copies(home.path());
+    let bytes: u64 = found.iter().filter_map(|copy| copy.metadata().ok()).map(|about| about.len()).sum();
+    let how =
+        format!("{} from before migrations, {} MiB", found.len(), words::count(bytes.div_ceil(1 << 20)));
+    let remedy = "remove `store.v*.backup-*.db` from the home when you do not need them";
+    (!found.is_empty()).then(|| Line { health: Health::Ok, what: "copies", how, remedy: remedy.into() })
 }
 
 /// Whether the runs that are to go on can.

@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 
 use bowline_cage::tree::{self, Go, Look};
 use bowline_core::id::RunId;
-use bowline_store::{EndingKind, ListFilter, RunRow, StoreError};
+use bowline_store::{EndingKind, ListFilter, Removal, RunRow, StoreError};
 use bowline_tools::isolation;
 
 use super::Desk;
-use crate::args::GcArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::home::Home;
+use crate::home::{Home, person};
+use crate::home_args::GcArgs;
 use crate::render::{escape, words};
 
 /// Removes what is old and over.
 pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError> {
-    let engine = desk.home.observe()?;
+    let engine = if args.dry_run { desk.home.observe()? } else { desk.home.observe_current()? };
     let store = engine.store();
     let now = clock::now();
     let mut rows = store.list(ListFilter { max: usize::MAX, ..ListFilter::default() }).await?;
@@ -35,7 +35,8 @@ pub(crate) async fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<Exit, CliError>
         let goal = escape::cut(&escape::line(&row.summary.goal), 60);
         let verb = if args.dry_run { "would remove" } else { "removed" };
         if !args.dry_run {
-            match store.remove(&row.run).await {
+            let removal = Removal { by: person(), at: now };
+            match store.remove(&row.run, removal).await {
                 Ok(bytes) => freed = freed.saturating_add(bytes),
                 // Somebody reopened or removed it meanwhile.
                 Err(StoreError::NotEnded { .. } | StoreError::NoRun { .. }) => continue,
@@ -80,7 +81,7 @@ fn is_over(row: &RunRow, halted_too: bool) -> bool {
     }
 }
 
-fn folders(home: &Home, run: &RunId, dry_run: bool) -> Result<u64, CliError> {
+pub(super) fn folders(home: &Home, run: &RunId, dry_run: bool) -> Result<u64, CliError> {
     let copy = remove_folder(&home.workspaces().join(run.as_str()), dry_run)?;
     if !dry_run {
         forget_base(&home.bases().join(format!("{run}.json")))?;

@@ -6,8 +6,10 @@ mod answer;
 mod apply;
 mod audit;
 mod audit_verify;
+mod backup;
 mod calibrate;
 mod check;
+mod delete;
 mod diff;
 mod doctor;
 mod each;
@@ -18,10 +20,12 @@ mod guard;
 mod guard_eval;
 mod init;
 mod mcp;
+mod migrate;
 #[cfg(feature = "local-model")]
 mod model;
 mod plan;
 mod replay;
+mod restore;
 mod resume;
 mod run;
 mod runs;
@@ -36,6 +40,7 @@ use crate::args::{Args, AuditCommand, Command};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home::Home;
+use crate::home_args::HomeCommand;
 use crate::render::Screen;
 
 /// What every command gets.
@@ -66,8 +71,7 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Replay(args) => replay::replay(&desk, &args).await,
         Command::Audit(AuditCommand::Verify(args)) => audit_verify::verify(&desk, &args).await,
         Command::Export(args) => export::export(&desk, &args).await,
-        Command::Adopt(args) => adopt::adopt(screen, &args).await,
-        Command::Gc(args) => gc::gc(&desk, &args).await,
+        Command::Home(command) => keep(&desk, command).await,
         Command::Guard(args) => guard::guard(screen, *args),
         Command::Check(args) => check::check(&desk, &args),
         Command::Plan(args) => plan::plan(&desk, &args),
@@ -78,5 +82,17 @@ pub(crate) async fn perform(args: Args, screen: &Screen) -> Result<Exit, CliErro
         Command::Model(_) => Err(crate::local::refused()),
         Command::Doctor(_) => doctor::doctor(&desk).await,
         Command::Init(args) => init::init(&desk, &args),
+    }
+}
+
+/// Does what is asked about the home.
+async fn keep(desk: &Desk<'_>, command: HomeCommand) -> Result<Exit, CliError> {
+    match command {
+        HomeCommand::Adopt(args) => adopt::adopt(desk.screen, &args).await,
+        HomeCommand::Gc(args) => gc::gc(desk, &args).await,
+        HomeCommand::Delete(args) => delete::delete(desk, &args).await,
+        HomeCommand::Backup(args) => backup::backup(desk, &args).await,
+        HomeCommand::Restore(args) => restore::restore(desk.screen, &args).await,
+        HomeCommand::Migrate(args) => migrate::migrate(desk, &args),
     }
 }

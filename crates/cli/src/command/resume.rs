@@ -1,7 +1,10 @@
 //! `bowline resume`: goes on with one run, or with every run that can go on.
 
-use bowline::{EngineError, Worked};
+use bowline::{Engine, EngineError, Worked};
 use bowline_core::event::Ending;
+use bowline_core::id::{ActionId, Millis};
+use bowline_core::run::{Run, Thread};
+use bowline_core::tool::Repeat;
 
 use super::Desk;
 use super::follow::while_working;
@@ -13,7 +16,7 @@ use crate::home::person;
 use crate::interrupt::Interrupts;
 use crate::pick;
 use crate::render::progress::Progress;
-use crate::render::result;
+use crate::render::{result, words};
 use crate::report::Report;
 
 /// Runs that are worked on at once.
@@ -42,15 +45,54 @@ async fn one(desk: &Desk<'_>, word: &str, args: &ResumeArgs) -> Result<Exit, Cli
             "an ending is final; start another run with higher limits",
         ));
     }
+    let by = person();
+    if state.is_brought_back() {
+        take_up(desk, &engine, &state, args).await?;
+    }
     let mut progress = Progress::new(desk.screen, detail(args.show));
     progress.begin(&row.run, row.next_seq, Some(state));
-    let by = person();
     if args.without.is_empty() {
         let resumed = engine.resume(&row.run, &by, args.raise.clone());
         return to_a_stop(desk, &engine, &row.run, &mut progress, resumed).await;
     }
     let resumed = engine.resume_without(&row.run, &by, args.raise.clone(), args.without.clone());
     to_a_stop(desk, &engine, &row.run, &mut progress, resumed).await
+}
+
+/// Takes up a run that was brought back from a backup, if the person says that they know.
+async fn take_up(desk: &Desk<'_>, engine: &Engine, run: &Run, args: &ResumeArgs) -> Result<(), CliError> {
+    let made_at = run.backup.as_ref().map_or(Millis(0), |backup| backup.made_at);
+    let what = format!(
+        "run {} was brought back from a backup of {}, and may have gone on elsewhere since",
+        run.id,
+        words::utc(made_at)
+    );
+    if !args.restored {
+        return Err(CliError::refused(
+            what,
+            format!(
+                "once nobody works on it elsewhere: `{} resume {} --restored`. Calls that must not be made twice are \
+                 then in doubt before they are made",
+                desk.home.program(),
+                run.id
+            ),
+        ));
+    }
+    desk.screen.note(&what);
+    for (action, tool) in open_calls(run) {
+        desk.screen.note(&format!("  {action} {tool} may have been made since"));
+    }
+    desk.screen.note("  calls that must not be made twice will be in doubt before they are made");
+    Ok(engine.take_up(&run.id, &person()).await?)
+}
+
+/// Calls a model asked for that had no answer when the backup was made, and must not be made twice.
+fn open_calls(run: &Run) -> Vec<(ActionId, String)> {
+    let calls = run.threads.values().flat_map(Thread::calls).filter(|(_, call)| {
+        let is_once = run.tool(&call.call.tool).is_none_or(|spec| spec.repeat == Repeat::Never);
+        is_once && !call.is_answered()
+    });
+    calls.map(|(action, call)| (action, call.call.tool.to_string())).collect()
 }
 
 async fn all(desk: &Desk<'_>, args: &ResumeArgs) -> Result<Exit, CliError> {

@@ -17,9 +17,13 @@ const HEADINGS: [&str; 7] = ["RUN", "STATE", "STEPS", "TOOLS", "COST", "AGE", "G
 pub(crate) async fn runs(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliError> {
     // A place that cannot be looked into is not an empty one.
     desk.home.trusted()?;
+    if args.deleted {
+        return deleted(desk, args).await;
+    }
     let rows = if desk.home.has_store() {
         let max = if args.all { usize::MAX } else { ListFilter::default().max };
-        let filter = ListFilter { open_only: args.open, max, ..ListFilter::default() };
+        let class = args.class.clone();
+        let filter = ListFilter { open_only: args.open, class, max, ..ListFilter::default() };
         desk.home.observe()?.store().list(filter).await?
     } else {
         Vec::new()
@@ -34,6 +38,34 @@ pub(crate) async fn runs(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliEr
         return Ok(Exit::Committed);
     }
     table(desk, &rows);
+    Ok(Exit::Committed)
+}
+
+/// What is left of runs that were deleted, the latest first.
+async fn deleted(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliError> {
+    let left = if desk.home.has_store() {
+        let max = if args.all { usize::MAX } else { ListFilter::default().max };
+        desk.home.observe()?.store().tombstones(ListFilter { max, ..ListFilter::default() }).await?
+    } else {
+        Vec::new()
+    };
+    if args.json {
+        left.iter().for_each(|left| desk.screen.json(&json!({ "deleted": left })));
+        return Ok(Exit::Committed);
+    }
+    if left.is_empty() {
+        desk.screen.line(&format!("no deleted runs in {}", desk.home.path().display()));
+        return Ok(Exit::Committed);
+    }
+    let now = clock::now();
+    let cells = left.iter().map(|left| {
+        let age = words::age(now.since(left.at));
+        vec![left.run.to_string(), left.events.to_string(), age, left.by.clone(), left.head.to_string()]
+    });
+    let cells: Vec<Vec<String>> = cells.collect();
+    for line in table::lines(&["DELETED", "EVENTS", "AGE", "BY", "HEAD"], &cells, desk.screen.width()) {
+        desk.screen.line(&line);
+    }
     Ok(Exit::Committed)
 }
 
@@ -66,7 +98,7 @@ fn state(row: &RunRow, leased: bool) -> String {
     let cannot = if summary.unable.is_some() { " (cannot go on)" } else { "" };
     match (summary.ending, &summary.waiting) {
         (Some(_), _) => summary.phase.clone(),
-        (None, Some(waiting)) if waiting == "paused" => "paused".into(),
+        (None, Some(waiting)) if waiting == "paused" || waiting == "restored" => waiting.clone(),
         (None, Some(waiting)) => format!("waits: {waiting}{cannot}"),
         (None, None) if row.worker.is_some() && leased => summary.phase.clone(),
         (None, None) if summary.unable.is_some() => format!("{}{cannot}", summary.phase),

@@ -25,7 +25,7 @@ pub(crate) async fn settle(desk: &Desk<'_>, args: &SettleArgs) -> Result<Exit, C
             .iter()
             .filter_map(|wait| match wait {
                 Wait::InDoubt { action, .. } => Some(action.to_string()),
-                Wait::Paused | Wait::Approval { .. } => None,
+                Wait::Restored { .. } | Wait::Paused | Wait::Approval { .. } => None,
             })
             .collect();
         let remedy = match doubts.as_slice() {

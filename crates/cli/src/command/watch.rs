@@ -55,5 +55,11 @@ pub(crate) async fn watch(desk: &Desk<'_>, args: &WatchArgs) -> Result<Exit, Cli
 }
 
 fn is_question(event: &Event) -> bool {
-    matches!(event, Event::ApprovalRequested { .. } | Event::CallInDoubt { .. } | Event::Paused { .. })
+    matches!(
+        event,
+        Event::ApprovalRequested { .. }
+            | Event::CallInDoubt { .. }
+            | Event::Paused { .. }
+            | Event::FromBackup(_)
+    )
 }

@@ -20,10 +20,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline::{Engine, Patience};
-use bowline_store::{OpenError, Role, SqliteStore};
+use bowline_store::migrations::VERSION;
+use bowline_store::{OpenError, Role, SqliteStore, Upgrade};
 
 use crate::error::CliError;
 use crate::models::Models;
+use crate::render::upgrade::Upgrading;
 use owner::Distrust;
 use register::Register;
 pub(crate) use tighten::Tightened;
@@ -98,6 +100,16 @@ impl Home {
         }
         let register = data_folder().as_deref().map(Register::below);
         Ok(Self { path, origin: Origin::Named, register, program: "bowline".into() })
+    }
+
+    /// The home in a folder that was named.
+    pub(crate) fn at(folder: &Path) -> Result<Self, CliError> {
+        let path = std::path::absolute(folder).map_err(CliError::io("find", folder))?;
+        // What is not there yet is named by where it will be.
+        let real = path.parent().and_then(|parent| parent.canonicalize().ok());
+        let path = real.zip(path.file_name()).map_or(path.clone(), |(parent, name)| parent.join(name));
+        let program = format!("bowline --home {}", path.display());
+        Ok(Self { path, origin: Origin::Named, register: None, program })
     }
 
     /// Takes a home that others made as this user's own.
@@ -205,15 +217,28 @@ impl Home {
         self.make()?;
         self.trusted()?;
         self.has_not_lost_its_store()?;
-        let store = SqliteStore::open(&self.path, Role::Worker)?;
+        let store = self.open_to_work(true)?;
         Ok(self.engine(store, patience))
+    }
+
+    /// Brings the store to today's version.
+    pub(crate) fn bring_up(&self, copy: bool) -> Result<(), CliError> {
+        self.trusted()?;
+        self.has_not_lost_its_store()?;
+        Ok(self.open_to_work(copy).map(drop)?)
+    }
+
+    fn open_to_work(&self, copy: bool) -> Result<SqliteStore, OpenError> {
+        let upgrading = Upgrading::new();
+        let tell = &mut |progress: bowline_store::Progress<'_>| upgrading.tell(progress);
+        SqliteStore::open_with(&self.path, Role::Worker, Upgrade { copy, tell })
     }
 
     /// The same, unless another process works here.
     pub(crate) fn work_if_free(&self) -> Result<Option<Engine>, CliError> {
         self.trusted()?;
         self.has_not_lost_its_store()?;
-        match SqliteStore::open(&self.path, Role::Worker) {
+        match self.open_to_work(true) {
             Ok(store) => Ok(Some(self.engine(store, Patience::LeaveWhenWaiting))),
             Err(OpenError::InUse { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -232,6 +257,18 @@ impl Home {
         }
         let store = SqliteStore::open(&self.path, Role::Observer)?;
         Ok(self.engine(store, Patience::LeaveWhenWaiting))
+    }
+
+    /// The same, for what a store of an earlier version has no place for: it is brought to
+    /// today's first, unless somebody works here.
+    pub(crate) fn observe_current(&self) -> Result<Engine, CliError> {
+        let engine = self.observe()?;
+        if engine.store().version() == VERSION {
+            return Ok(engine);
+        }
+        drop(engine);
+        self.bring_up(true)?;
+        self.observe()
     }
 
     /// Whether the process that last worked here is there still. For people to

@@ -14,6 +14,7 @@ pub(crate) mod result;
 mod screen;
 pub(crate) mod story;
 pub(crate) mod table;
+pub(crate) mod upgrade;
 pub(crate) mod words;
 
 pub(crate) use screen::{Look, Screen};

@@ -60,6 +60,10 @@ fn unpromoted(program: &str, run: &Run) -> Option<(String, String)> {
 pub(crate) fn answers(program: &str, run: &RunId, wait: &Wait) -> Vec<(String, String)> {
     let word = |rest: String, does: &str| (format!("{program} {rest}"), does.to_owned());
     match wait {
+        Wait::Restored { .. } => vec![word(
+            format!("resume {run} --restored"),
+            "takes it up here, once you know that nobody else does",
+        )],
         Wait::Paused => vec![word(format!("resume {run}"), "goes on")],
         Wait::Approval { subject, .. } => vec![
             word(format!("approve {run} {subject}"), "shows it and says yes"),

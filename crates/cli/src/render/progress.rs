@@ -118,6 +118,7 @@ impl Progress {
             },
             Event::ApprovalRequested { .. }
             | Event::CallInDoubt { .. }
+            | Event::FromBackup(_)
             | Event::Paused { .. }
             | Event::CallBlocked { .. }
             | Event::StrategySwitched { .. }

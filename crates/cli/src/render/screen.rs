@@ -189,7 +189,7 @@ impl Screen {
     }
 }
 
-fn complain(text: &str) {
+pub(super) fn complain(text: &str) {
     // If even this cannot be written there is nobody to tell.
     let _unread = io::stderr().write_all(text.as_bytes());
 }

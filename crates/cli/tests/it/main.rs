@@ -9,10 +9,12 @@
 
 mod agents;
 mod approvals;
+mod backup;
 mod caged;
 mod canaries;
 mod context;
 mod crash;
+mod delete;
 mod each;
 mod full_disk;
 mod git;
@@ -38,6 +40,7 @@ mod terminal;
 mod tiny;
 mod trouble;
 mod undo;
+mod upgrade;
 mod verification;
 mod walls;
 mod working;

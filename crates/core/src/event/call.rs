@@ -135,6 +135,8 @@ pub enum Doubt {
     Cancelled,
     /// It did not answer in time, or could not tell.
     LostReply,
+    /// The run was brought back from a backup: it may have been made elsewhere since.
+    Restored,
 }
 
 /// Who can end a doubt.

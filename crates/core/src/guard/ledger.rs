@@ -253,6 +253,7 @@ impl Ledger {
             | Event::ChangesFound(_)
             | Event::Landed { .. }
             | Event::Promoted(_)
+            | Event::FromBackup(_)
             | Event::Paused { .. }
             | Event::NotTakenUp { .. }
             | Event::SignalRefused { .. } => {}

@@ -102,6 +102,7 @@ impl Run {
             Event::ChangesFound(changes) => self.landing.changes = Some(changes.clone()),
             Event::Landed { outcome } => self.landed(outcome),
             Event::Promoted(how) => self.promoted(how),
+            Event::FromBackup(what) => self.brought_back(what),
             Event::Paused { .. } => self.paused = true,
             Event::Resumed { raised, without, .. } => self.resumed(raised, without),
             Event::Ended { ending, .. } => self.ended(ending),
@@ -334,6 +335,7 @@ impl Run {
     }
 
     fn call_settled(&mut self, action: ActionId, settlement: &Settlement) {
+        self.settled_since(action);
         match settlement {
             Settlement::Happened { output } => {
                 self.deed_done(action, Some(output));
@@ -448,7 +450,7 @@ impl Run {
     fn call_in_doubt(&mut self, action: ActionId, why: Doubt, ask: Ask) {
         match why {
             Doubt::LostReply => self.tool_failed(action),
-            Doubt::Crash | Doubt::Cancelled => {}
+            Doubt::Crash | Doubt::Cancelled | Doubt::Restored => {}
         }
         self.settle_aside(action, |reserved| reserved);
         self.update_call(action, |state| match state {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, BatchCall, CallState, Run, Thread};
-use super::{aside, attempt, breaker, ending, limit, prompt, thread, undoing, watch};
+use super::{aside, attempt, breaker, ending, limit, prompt, returning, thread, undoing, watch};
 use crate::effect::Effect;
 use crate::event::{Ask, Doubt, Event, Outcome, Refusal, Settlement, Subject, Verdict};
 use crate::id::{ActionId, Millis, SubtaskId};
@@ -332,6 +332,7 @@ fn start(
         reserved,
         undo,
     });
+    returning::started(draft, action);
     Some(())
 }
 
@@ -384,7 +385,7 @@ fn key(run: &Run, action: ActionId) -> Digest {
 pub(super) fn doubt(draft: &mut Draft, action: ActionId, why: Doubt) {
     let probes = find(&draft.run, action).is_some_and(|(_, spec)| spec.probes);
     let useful = match why {
-        Doubt::Crash => true,
+        Doubt::Crash | Doubt::Restored => true,
         // A call that loses its reply again and again would go on for ever between tool and probe.
         Doubt::LostReply => attempt_of(&draft.run, action) < draft.run.limits.attempts,
         Doubt::Cancelled => false,

@@ -24,6 +24,9 @@ pub(super) fn claimed(
     if epoch <= draft.run.epoch {
         return Err(Refused::StaleEpoch { epoch, ours: draft.run.epoch });
     }
+    if draft.run.is_brought_back() {
+        return Err(Refused::NotTakenUp);
+    }
     draft.push(Event::Claimed { epoch, worker: worker.clone(), programs });
     if draft.run.has_afterwork() {
         // The calls of a run that has ended are what they are.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::state::{Phase, Run};
 use super::{
     acting, attempt, call, claim, committing, critiquing, decomposing, ending, landing, limit, planning,
-    promoting, repairing, retrieving, signal, thread, undoing, verifying,
+    promoting, repairing, retrieving, returning, signal, thread, undoing, verifying,
 };
 use crate::budget::Allowance;
 use crate::event::{Ending, Event};
@@ -29,6 +29,9 @@ pub enum Refused {
     /// The run must be claimed first.
     #[error("the run is not claimed")]
     NotClaimed,
+    /// It was brought back from a backup, and nobody has taken it up here.
+    #[error("the run was brought back from a backup and must be taken up first")]
+    NotTakenUp,
     /// A claim with an epoch that is not newer.
     #[error("epoch {epoch} is not newer than {ours}")]
     StaleEpoch {
@@ -84,7 +87,7 @@ impl Draft {
 /// What the input itself says.
 fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
     match (&draft.run.phase, what) {
-        (Phase::Ended(Ending::Halted { .. }), What::Signal { .. })
+        (Phase::Ended(Ending::Halted { .. }), What::Signal { .. } | What::FromBackup { .. })
         | (
             Phase::Ended(_),
             What::Signal { signal: Signal::Undo { .. } | Signal::Land | Signal::Promote, .. },
@@ -96,7 +99,10 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
         (Phase::Ended(_), What::Claimed { .. } | What::NotTakenUp { .. }) if draft.run.has_afterwork() => {}
         (Phase::Ended(_), _) if draft.run.has_afterwork() && draft.run.owned => {}
         (Phase::Ended(_), _) => return Err(Refused::AlreadyEnded),
-        (_, What::Claimed { .. } | What::NotTakenUp { .. } | What::Signal { .. }) => {}
+        (
+            _,
+            What::Claimed { .. } | What::NotTakenUp { .. } | What::FromBackup { .. } | What::Signal { .. },
+        ) => {}
         (_, _) if !draft.run.owned => return Err(Refused::NotClaimed),
         (_, _) => {}
     }
@@ -106,6 +112,7 @@ fn react(draft: &mut Draft, what: &What) -> Result<(), Refused> {
             claim::not_taken_up(draft, worker, why);
             Ok(())
         }
+        What::FromBackup { by, made_at } => returning::restored(draft, by, *made_at),
         What::Tick => Ok(()),
         What::EvidenceRead(found) => retrieving::evidence_read(draft, found),
         What::ModelReplied { step, reply } => thread::replied(draft, *step, reply),

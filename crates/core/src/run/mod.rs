@@ -45,6 +45,7 @@ mod remedying;
 mod repairing;
 mod report;
 mod retrieving;
+mod returning;
 mod routing;
 mod signal;
 mod state;
@@ -63,7 +64,7 @@ pub use promoting::PROMOTIONS_MAX;
 pub use prompt::diagnosis_schema;
 pub use reducing::BadScope;
 pub use state::{
-    AlertState, Approval, ApprovalState, Batch, BatchCall, Breaker, CallState, Critique, Deed, Deeds,
+    AlertState, Approval, ApprovalState, Backup, Batch, BatchCall, Breaker, CallState, Critique, Deed, Deeds,
     LANDING, Landing, Mending, OpenStep, PersonsUndo, Phase, Promotion, Recourses, RepairBase, RepairSpend,
     Reversal, RollingBack, Run, STATE, Summary, Thread, ThreadState, UndoAttempt, Undoing, Verification,
     Wait, Warned,

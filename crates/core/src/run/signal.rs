@@ -2,7 +2,7 @@
 
 use super::decide::{Draft, Refused};
 use super::state::{ApprovalState, CallState};
-use super::{call, ending, escalating, landing, promoting, undoing};
+use super::{call, ending, escalating, landing, promoting, returning, undoing};
 use crate::event::{Event, Raise, Settlement, Subject, Verdict};
 use crate::id::{ActionId, SubtaskId};
 use crate::input::Signal;
@@ -14,6 +14,10 @@ pub(super) fn received(draft: &mut Draft, by: &str, signal: &Signal) -> Result<(
         Signal::Undo { to } => undoing::wanted(draft, by, *to),
         Signal::Land => landing::wanted(draft, by),
         Signal::Promote => promoting::wanted(draft, by),
+        Signal::TakeUp => returning::wanted(draft, by),
+        Signal::Resume { .. } if draft.run.is_brought_back() => {
+            Some("it was brought back from a backup: take it up first")
+        }
         Signal::Resume { .. } if draft.run.deeds.undo.is_some() => Some("what the run did was undone"),
         Signal::Resume { raise, without } => {
             resume(draft, by, raise, without);

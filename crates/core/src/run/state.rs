@@ -1,11 +1,13 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
+mod backup;
 mod conversation;
 mod deeds;
 mod landing;
 mod mending;
 mod promotion;
 mod recourse;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use super::{acting, call, falling_back, limit, repairing};
 use crate::append_list::AppendList;
 use crate::budget::{Cost, Gauge, Limit, Limits, Price, Spend};
 use crate::control::Ppm;
-use crate::event::{Ask, Doubt, Ending, Event, Evidence, FailReason, StopReason, Subject, Verdict};
+use crate::event::{Ask, Ending, Event, Evidence, FailReason, StopReason, Subject, Verdict};
 use crate::gate::Assurance;
 use crate::guard::Sketch;
 use crate::guard::loops::Rounds;
@@ -30,15 +32,17 @@ use crate::task::Task;
 use crate::tool::{FileImage, ToolSpec};
 use crate::verify::Opinion;
 
+pub use backup::Backup;
 pub use conversation::{Batch, BatchCall, CallState, OpenStep, Summary, Thread, ThreadState};
 pub use deeds::{AlertState, Deed, Deeds, PersonsUndo, Reversal, UndoAttempt, Undoing};
 pub use landing::{LANDING, Landing};
 pub use mending::Mending;
 pub use promotion::Promotion;
 pub use recourse::{Recourses, RepairBase};
+pub use wait::Wait;
 
 /// Version of the state's shape. A checkpoint of another one is folded again.
-pub const STATE: u32 = 6;
+pub const STATE: u32 = 7;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,6 +165,9 @@ pub struct Run {
     pub recourse: Recourses,
     /// Where a halted run goes on.
     pub halted_in: Option<Box<Phase>>,
+    /// It was brought back from a backup, and may have gone on elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Box<Backup>>,
     /// Why the last worker could not go on with it, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unable: Option<Box<str>>,
@@ -319,34 +326,6 @@ pub enum ApprovalState {
     Settled(Verdict),
 }
 
-/// What only a person can move.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wait {
-    /// Somebody paused it.
-    Paused,
-    /// A question is open.
-    Approval {
-        /// About what.
-        subject: Subject,
-        /// Hash of what is asked about.
-        binds: Digest,
-        /// Until when.
-        expires_at: Millis,
-    },
-    /// A call is in doubt.
-    InDoubt {
-        /// Which.
-        action: ActionId,
-        /// The tool.
-        tool: ToolName,
-        /// The attempt nobody knows about.
-        attempt: u32,
-        /// How it came to this.
-        why: Doubt,
-    },
-}
-
 impl Run {
     /// A run as its first event leaves it. `None` if it is not a submission.
     #[must_use]
@@ -410,6 +389,7 @@ impl Run {
             mending: Mending::learned(submission),
             recourse: Recourses::default(),
             halted_in: None,
+            backup: None,
             unable: None,
         })
     }
@@ -498,6 +478,9 @@ impl Run {
         if self.ending().is_some() {
             return Vec::new();
         }
+        if let Some(backup) = self.backup.as_ref().filter(|backup| !backup.taken_up) {
+            return vec![Wait::Restored { made_at: backup.made_at }];
+        }
         let paused = self.paused.then_some(Wait::Paused);
         let questions = self.approvals.iter().filter(|(_, approval)| approval.state == ApprovalState::Open);
         let questions = questions.map(|(subject, approval)| Wait::Approval {
@@ -524,7 +507,7 @@ impl Run {
     /// True when nothing moves unless a person acts.
     #[must_use]
     pub fn needs_person(&self) -> bool {
-        self.owned && self.ending().is_none() && !self.has_work()
+        self.ending().is_none() && (self.is_brought_back() || self.owned && !self.has_work())
     }
 
     /// True while the run itself is at work, so that time counts.

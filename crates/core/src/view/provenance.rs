@@ -241,6 +241,7 @@ impl Provenance {
             | Event::ChangesFound(_)
             | Event::Landed { .. }
             | Event::Promoted(_)
+            | Event::FromBackup(_)
             | Event::Paused { .. }
             | Event::Resumed { .. }
             | Event::SignalRefused { .. }

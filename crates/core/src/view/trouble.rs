@@ -1,7 +1,7 @@
 //! Tools in trouble and calls in doubt, in words.
 
 use super::first_line;
-use crate::event::{Ask, CallTrouble, Doubt, Event, Settlement};
+use crate::event::{Ask, CallTrouble, Doubt, Event, FromBackup, Settlement};
 use crate::id::ActionId;
 
 /// One line about an attempt that met trouble.
@@ -30,6 +30,7 @@ pub(super) fn doubt_line(action: ActionId, why: Doubt, ask: Ask) -> String {
         Doubt::Crash => "the process died",
         Doubt::Cancelled => "the run was cancelled",
         Doubt::LostReply => "no reply came",
+        Doubt::Restored => "it may have been made elsewhere since the backup",
     };
     let ask = match ask {
         Ask::Probe => "its probe is asked",
@@ -46,4 +47,14 @@ pub(super) fn settled_line(action: ActionId, settlement: &Settlement, by: &str) 
         Settlement::GivenUp { .. } => "given up, never repeated",
     };
     format!("{action}: settled by {by}: {how}")
+}
+
+/// One line about a journal that was brought back.
+pub(super) fn backup_line(what: &FromBackup) -> String {
+    match what {
+        FromBackup::Restored { by, .. } => {
+            format!("brought back from a backup by {by}; what was done elsewhere since is not known")
+        }
+        FromBackup::TakenUp { by } => format!("taken up here by {by}"),
+    }
 }

@@ -32,7 +32,7 @@ impl Engine {
             Wait::Approval { subject, binds, .. } => {
                 self.answer(id, by, Signal::Approve { subject: *subject, binds: *binds }).await
             }
-            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+            Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
         }
     }
 
@@ -43,7 +43,7 @@ impl Engine {
                 let signal = Signal::Deny { subject: *subject, binds: *binds, reason: reason.into() };
                 self.answer(id, by, signal).await
             }
-            Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+            Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
         }
     }
 
@@ -60,7 +60,9 @@ impl Engine {
                 let signal = Signal::SendBack { binds: *binds, feedback: feedback.into() };
                 self.answer(id, by, signal).await
             }
-            Wait::Approval { .. } | Wait::Paused | Wait::InDoubt { .. } => Err(not_a_question(wait)),
+            Wait::Approval { .. } | Wait::Restored { .. } | Wait::Paused | Wait::InDoubt { .. } => {
+                Err(not_a_question(wait))
+            }
         }
     }
 
@@ -114,6 +116,7 @@ fn verdict(signal: &Signal) -> Option<&'static str> {
 
 fn not_a_question(wait: &Wait) -> EngineError {
     let (what, remedy) = match wait {
+        Wait::Restored { .. } => ("the run was brought back from a backup".to_string(), "take it up first"),
         Wait::Paused => ("the run is paused, not asking".to_string(), "resume it"),
         Wait::InDoubt { action, .. } => (
             format!("nobody knows whether {action} happened"),

@@ -1,8 +1,9 @@
 //! What runs of the same class tell of the next one: asked once, when a task is
 //! submitted, and kept in its journal, so that a replay needs no other run.
 
+use std::collections::BTreeSet;
+
 use bowline_core::control::{Move, Plant, Rates, estimate, moves};
-use bowline_core::event::Event;
 use bowline_core::gate::{Calibration, Recorded, fit};
 use bowline_core::id::RunId;
 use bowline_core::task::Task;
@@ -38,7 +39,11 @@ pub(super) struct Learned {
 pub(super) async fn of(store: &dyn RunStore, task: &Task) -> Learned {
     let Some(class) = task.class.as_deref() else { return Learned::default() };
     let filter = ListFilter { max: RUNS_MAX, ..ListFilter::default() };
-    let Ok(rows) = store.list(filter).await else { return Learned::default() };
+    let Ok(rows) = store.list(filter.clone()).await else { return Learned::default() };
+    let Ok(ours) = store.list(ListFilter { class: Some(class.into()), ..filter }).await else {
+        return Learned::default();
+    };
+    let ours: BTreeSet<RunId> = ours.into_iter().map(|row| row.run).collect();
     let mut seen: Vec<Move> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
     let mut rates = Rates::default();
@@ -50,7 +55,7 @@ pub(super) async fn of(store: &dyn RunStore, task: &Task) -> Learned {
         if read == READ_MAX && !is_recent {
             continue;
         }
-        if is_of(store, &row.run, class).await {
+        if ours.contains(&row.run) {
             committed_here += u32::from(is_recent);
             if read < READ_MAX {
                 read += 1;
@@ -75,26 +80,11 @@ pub(super) async fn outcomes(
     store: &dyn RunStore,
     class: Option<&str>,
 ) -> Result<Vec<Recorded>, EngineError> {
-    let filter = ListFilter { max: OUTCOMES_MAX, ..ListFilter::default() };
-    let rows = store.list(filter).await?;
+    let filter = ListFilter { class: class.map(str::to_owned), max: OUTCOMES_MAX, ..ListFilter::default() };
     let mut recorded = Vec::new();
-    for row in rows {
-        let is_wanted = match class {
-            Some(class) => is_of(store, &row.run, class).await,
-            None => true,
-        };
-        if is_wanted {
-            let events = history(store, &row.run, 1, u64::MAX).await?;
-            recorded.extend(outcome(events.iter().map(|(_, _, event)| event)));
-        }
+    for row in store.list(filter).await? {
+        let events = history(store, &row.run, 1, u64::MAX).await?;
+        recorded.extend(outcome(events.iter().map(|(_, _, event)| event)));
     }
     Ok(recorded)
-}
-
-async fn is_of(store: &dyn RunStore, run: &RunId, class: &str) -> bool {
-    let first = history(store, run, 1, 1).await.unwrap_or_default();
-    first.iter().any(|(_, _, event)| match event {
-        Event::Submitted(submission) => submission.task.class.as_deref() == Some(class),
-        _ => false,
-    })
 }

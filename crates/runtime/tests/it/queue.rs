@@ -12,8 +12,8 @@ use bowline::core::provenance::Digest;
 use bowline::core::task::Submission;
 use bowline::core::tool::{Consent, Repeat, ToolSpec, Touch};
 use bowline::store::{
-    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, MemoryStore, RunRow, RunStore, SignalId,
-    StoreError, Submitted,
+    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, MemoryStore, Removal, RunRow, RunStore,
+    SignalId, StoreError, Submitted, Tombstone,
 };
 use bowline::tools::{CallContext, Tool, ToolOutput};
 use bowline::{Clock, EngineError, Stopped};
@@ -126,6 +126,10 @@ async fn a_queue_that_cannot_be_read_any_more_lets_those_at_work_come_home() {
 
 #[async_trait]
 impl RunStore for Unreadable {
+    fn version(&self) -> u32 {
+        self.store.version()
+    }
+
     async fn submit(&self, run: &RunId, submission: Submission, at: Millis) -> Result<Submitted, StoreError> {
         self.store.submit(run, submission, at).await
     }
@@ -198,7 +202,11 @@ impl RunStore for Unreadable {
         self.store.changed(timeout_ms).await;
     }
 
-    async fn remove(&self, run: &RunId) -> Result<u64, StoreError> {
-        self.store.remove(run).await
+    async fn remove(&self, run: &RunId, removal: Removal) -> Result<u64, StoreError> {
+        self.store.remove(run, removal).await
+    }
+
+    async fn tombstones(&self, filter: ListFilter) -> Result<Vec<Tombstone>, StoreError> {
+        self.store.tombstones(filter).await
     }
 }

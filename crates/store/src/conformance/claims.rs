@@ -6,7 +6,7 @@ use bowline_core::id::Millis;
 use tokio::task::JoinSet;
 
 use super::material::{
-    LEASE_MS, NOW, batch, last_batch, letter, owned, run_id, submitted, waiting_batch, worker,
+    LEASE_MS, NOW, batch, last_batch, letter, owned, removal, run_id, submitted, waiting_batch, worker,
 };
 use super::{Broken, Outcome, Store, ensure};
 use crate::{AppendError, ListFilter, StoreError};
@@ -145,7 +145,7 @@ pub(super) async fn an_ended_run_is_ready_as_long_as_something_is_owed(store: St
     ensure!(row.summary.ending.is_some() && row.summary.owes, "it says {:?}", row.summary);
     let open = store.list(ListFilter { open_only: true, max: 9, ..ListFilter::default() }).await?;
     ensure!(open.len() == 1, "{} runs are open", open.len());
-    let removed = store.remove(&fence.run).await;
+    let removed = store.remove(&fence.run, removal()).await;
     ensure!(matches!(removed, Err(StoreError::NotEnded { .. })), "a run that owes was removed: {removed:?}");
     let taken = store.claim_ready(&worker("v")?, 9, LEASE_MS, NOW).await?;
     let [taken] = taken.as_slice() else { return Err(Broken(format!("{} runs taken", taken.len()))) };
@@ -154,7 +154,7 @@ pub(super) async fn an_ended_run_is_ready_as_long_as_something_is_owed(store: St
     store.release(&fence).await?;
     let again = store.claim_ready(&worker("v")?, 9, LEASE_MS, NOW).await?;
     ensure!(again.is_empty(), "a run that owes nothing was taken");
-    store.remove(&fence.run).await?;
+    store.remove(&fence.run, removal()).await?;
     Ok(())
 }
 

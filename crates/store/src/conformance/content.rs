@@ -3,9 +3,9 @@
 use bowline_core::message::Blob;
 use bowline_core::provenance::Digest;
 
-use super::material::{LEASE_MS, NOW, batch, last_batch, letter, owned, submission, worker};
+use super::material::{LEASE_MS, NOW, batch, last_batch, letter, owned, removal, submission, worker};
 use super::{Broken, Outcome, Store, ensure};
-use crate::{AppendError, Fence, ListFilter, StoreError, Submitted};
+use crate::{AppendError, Fence, ListFilter, Removal, StoreError, Submitted, Tombstone};
 
 fn content(text: &str, length: usize) -> Blob {
     Blob::new(text.bytes().cycle().take(length).collect())
@@ -35,7 +35,7 @@ pub(super) async fn content_is_stored_once_and_comes_back_whole(store: Store) ->
         ensure!(store.blob(blob.sha256).await? == blob.bytes, "{} came back changed", blob.sha256);
     }
     end(&store, &mut fence).await?;
-    let freed = store.remove(&fence.run).await?;
+    let freed = store.remove(&fence.run, removal()).await?;
     ensure!(freed == 700 + (1 << 20), "{freed} bytes were stored");
     Ok(())
 }
@@ -59,7 +59,7 @@ pub(super) async fn an_open_run_is_not_removed(store: Store) -> Outcome {
     let mut fence = owned(&store, "one").await?;
     let blob = content("a", 700);
     keep(&store, &mut fence, &[&blob]).await?;
-    match store.remove(&fence.run).await {
+    match store.remove(&fence.run, removal()).await {
         Err(StoreError::NotEnded { run }) if run == fence.run => {}
         other => return Err(Broken(format!("removing an open run gave {other:?}"))),
     }
@@ -80,7 +80,7 @@ pub(super) async fn a_removed_run_leaves_nothing_but_shared_content(store: Store
     for fence in [&mut one, &mut two] {
         end(&store, fence).await?;
     }
-    let freed = store.remove(&run).await?;
+    let freed = store.remove(&run, removal()).await?;
     ensure!(freed == 900 && is_gone(&store, own.sha256).await, "{freed} bytes were freed");
     ensure!(store.blob(shared.sha256).await? == shared.bytes, "shared content is gone");
     ensure!(matches!(store.row(&run).await, Err(StoreError::NoRun { .. })), "the run is still there");
@@ -90,7 +90,7 @@ pub(super) async fn a_removed_run_leaves_nothing_but_shared_content(store: Store
     let again = store.submit(&run, submission("other goal", Some("key")), NOW).await?;
     ensure!(again == Submitted::New(run.clone()), "its key or id is still taken: {again:?}");
     ensure!(store.records(&run, 1, 9).await?.len() == 1, "the new run has old records");
-    let freed = store.remove(&two.run).await?;
+    let freed = store.remove(&two.run, removal()).await?;
     ensure!(freed == 5000 && is_gone(&store, shared.sha256).await, "{freed} bytes were freed at last");
     ensure!(store.list(ListFilter::default()).await?.len() == 1, "runs are left over");
     Ok(())
@@ -106,9 +106,44 @@ pub(super) async fn content_named_twice_by_one_run_goes_with_it(store: Store) ->
     for fence in [&mut one, &mut two] {
         end(&store, fence).await?;
     }
-    ensure!(store.remove(&one.run).await? == 0, "shared content was freed");
+    ensure!(store.remove(&one.run, removal()).await? == 0, "shared content was freed");
     ensure!(store.blob(blob.sha256).await? == blob.bytes, "shared content is gone");
-    ensure!(store.remove(&two.run).await? == 800, "the last run left its content behind");
+    ensure!(store.remove(&two.run, removal()).await? == 800, "the last run left its content behind");
     ensure!(is_gone(&store, blob.sha256).await, "content is left over");
     Ok(())
+}
+
+pub(super) async fn what_is_left_of_a_removed_run_names_it_and_who_removed_it(store: Store) -> Outcome {
+    ensure!(store.tombstones(ListFilter::default()).await?.is_empty(), "an empty store had runs");
+    let mut fences = Vec::new();
+    for name in ["one", "two", "three"] {
+        let mut fence = owned(&store, name).await?;
+        keep(&store, &mut fence, &[&content("own", 900)]).await?;
+        end(&store, &mut fence).await?;
+        fences.push(fence);
+    }
+    for fence in fences.iter().take(2) {
+        store.remove(&fence.run, removal()).await?;
+    }
+    let left = store.tombstones(ListFilter::default()).await?;
+    let expected: Vec<Tombstone> = fences.iter().take(2).rev().map(tombstone).collect();
+    ensure!(left == expected, "left is {left:?}, not {expected:?}");
+    let named = ListFilter { prefix: "on".to_owned(), ..ListFilter::default() };
+    let named = store.tombstones(named).await?;
+    ensure!(named.len() == 1, "of those that begin so: {named:?}");
+    let latest = store.tombstones(ListFilter { max: 1, ..ListFilter::default() }).await?;
+    ensure!(latest.first().is_some_and(|left| left.run.as_str() == "two"), "the latest is {latest:?}");
+    let refused = match fences.first() {
+        Some(fence) => store.remove(&fence.run, removal()).await,
+        None => Ok(0),
+    };
+    ensure!(matches!(refused, Err(StoreError::NoRun { .. })), "it was removed twice: {refused:?}");
+    ensure!(store.tombstones(ListFilter::default()).await?.len() == 2, "a refusal was noted");
+    Ok(())
+}
+
+fn tombstone(fence: &Fence) -> Tombstone {
+    let Removal { by, at } = removal();
+    let events = fence.next_seq.saturating_sub(1);
+    Tombstone { run: fence.run.clone(), head: fence.head, events, at, by }
 }

@@ -8,7 +8,7 @@ use bowline_core::provenance::Digest;
 use bowline_core::task::{OnFailure, Review, Submission, Task, Workspace, WorkspaceMode};
 
 use super::{Broken, Store};
-use crate::{Append, EndingKind, Fence, Letter, Summary};
+use crate::{Append, EndingKind, Fence, Letter, Removal, Summary};
 
 /// When the cases take place.
 pub(super) const NOW: Millis = Millis(1_700_000_000_000);
@@ -105,6 +105,11 @@ pub(super) fn waiting_batch() -> Append {
 
 pub(super) fn letter(key: &str) -> Letter {
     Letter { by: "somebody".to_owned(), signal: Signal::Cancel, key: key.to_owned(), at: NOW }
+}
+
+/// On whose word runs of the cases are removed.
+pub(super) fn removal() -> Removal {
+    Removal { by: "whoever tidies up".to_owned(), at: Millis(NOW.0 + 7) }
 }
 
 /// A new run without a key.

@@ -89,6 +89,8 @@ const CASES: &[Case] = cases![
     submissions::what_is_not_there_is_said_not_to_be_there,
     submissions::listings_are_newest_first_and_filtered,
     submissions::listing_goes_on_while_others_write,
+    submissions::a_fresh_store_has_had_every_migration,
+    submissions::runs_of_a_class_are_found_by_it,
     claims::a_live_run_is_not_claimed_twice,
     claims::every_claim_raises_the_epoch_and_fences_the_one_before,
     claims::a_stale_fence_writes_nothing,
@@ -120,6 +122,7 @@ const CASES: &[Case] = cases![
     content::an_open_run_is_not_removed,
     content::a_removed_run_leaves_nothing_but_shared_content,
     content::content_named_twice_by_one_run_goes_with_it,
+    content::what_is_left_of_a_removed_run_names_it_and_who_removed_it,
 ];
 
 /// Runs every case on a store of its own and returns what was violated.

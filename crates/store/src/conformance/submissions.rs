@@ -5,8 +5,9 @@ use bowline_core::id::Millis;
 use bowline_core::provenance::Digest;
 use tokio::task::JoinSet;
 
-use super::material::{NOW, batch, last_batch, owned, run_id, submission, submitted};
+use super::material::{NOW, batch, last_batch, owned, removal, run_id, submission, submitted};
 use super::{Broken, Outcome, Store, ensure};
+use crate::migrations::{MIGRATIONS, VERSION};
 use crate::{EndingKind, ListFilter, StoreError, Submitted};
 
 pub(super) async fn a_submitted_run_is_there_with_its_first_record(store: Store) -> Outcome {
@@ -83,7 +84,7 @@ pub(super) async fn what_is_not_there_is_said_not_to_be_there(store: Store) -> O
     ensure!(no_run(store.row(&run).await.err()), "row of a missing run");
     ensure!(no_run(store.records(&run, 1, 1).await.err()), "records of a missing run");
     ensure!(no_run(store.mail(&run).await.err()), "mail of a missing run");
-    ensure!(no_run(store.remove(&run).await.err()), "removal of a missing run");
+    ensure!(no_run(store.remove(&run, removal()).await.err()), "removal of a missing run");
     let signalled = store.signal(&run, super::material::letter("key")).await.err();
     ensure!(no_run(signalled), "signal to a missing run");
     let claimed = store.claim(&run, &super::material::worker("w")?, 1, NOW).await.err();
@@ -115,7 +116,7 @@ pub(super) async fn listings_are_newest_first_and_filtered(store: Store) -> Outc
     ensure!(folded.is_empty(), "case was folded: {folded:?}");
     let wild = names(ListFilter { prefix: "a%".to_owned(), ..ListFilter::default() }).await?;
     ensure!(wild.is_empty(), "a prefix was read as a pattern: {wild:?}");
-    let open = ListFilter { open_only: true, prefix: "ab".to_owned(), max: 1 };
+    let open = ListFilter { open_only: true, prefix: "ab".to_owned(), max: 1, ..ListFilter::default() };
     let open = names(open).await?;
     ensure!(open == ["ab-3"], "the newest open run that begins with ab: {open:?}");
     let row = store.row(&run_id("ab-5")?).await?;
@@ -145,5 +146,40 @@ pub(super) async fn listing_goes_on_while_others_write(store: Store) -> Outcome 
     for row in store.list(ListFilter::default()).await? {
         ensure!(row.next_seq == 102, "run {} ends at {}", row.run, row.next_seq);
     }
+    Ok(())
+}
+
+pub(super) async fn a_fresh_store_has_had_every_migration(store: Store) -> Outcome {
+    ensure!(store.version() == VERSION, "it is of version {}, not {VERSION}", store.version());
+    ensure!(MIGRATIONS.len() == VERSION as usize, "{} migrations lead to it", MIGRATIONS.len());
+    Ok(())
+}
+
+pub(super) async fn runs_of_a_class_are_found_by_it(store: Store) -> Outcome {
+    for (name, class) in [("a", Some("x")), ("b", None), ("c", Some("y")), ("d", Some("x"))] {
+        let mut submission = submission(name, None);
+        submission.task.class = class.map(str::to_owned);
+        store.submit(&run_id(name)?, submission, NOW).await?;
+    }
+    let mut fence = store.claim(&run_id("a")?, &super::material::worker("w")?, 1, NOW).await?.fence;
+    store.append(&mut fence, last_batch()).await?;
+    store.release(&fence).await?;
+    for (class, open_only, expected) in [
+        (Some("x"), false, vec!["d", "a"]),
+        (Some("x"), true, vec!["d"]),
+        (Some("y"), false, vec!["c"]),
+        (Some("X"), false, vec![]),
+        (Some(""), false, vec![]),
+        (None, false, vec!["d", "c", "b", "a"]),
+    ] {
+        let class = class.map(str::to_owned);
+        let found =
+            store.list(ListFilter { class: class.clone(), open_only, ..ListFilter::default() }).await?;
+        let names: Vec<&str> = found.iter().map(|row| row.run.as_str()).collect();
+        ensure!(names == expected, "of class {class:?}: {names:?}");
+    }
+    store.remove(&fence.run, removal()).await?;
+    let rest = store.list(ListFilter { class: Some("x".to_owned()), ..ListFilter::default() }).await?;
+    ensure!(rest.len() == 1, "a removed run is still of its class");
     Ok(())
 }

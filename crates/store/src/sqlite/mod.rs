@@ -9,14 +9,17 @@
 //! - Journals are verified before a run is claimed: a damaged run is never taken.
 //! - No clock is read: every moment comes from the caller.
 
+mod copy;
 mod heads;
 mod layout;
 mod lock;
+mod migrate;
 mod place;
 mod reader;
 mod reads;
 mod rows;
 mod schema;
+mod scrub;
 mod stall;
 #[cfg(test)]
 mod tests;
@@ -38,6 +41,7 @@ use rusqlite::ErrorCode;
 use tokio::sync::Notify;
 
 use self::lock::WorkerLock;
+pub use self::migrate::{Progress, Upgrade};
 use self::place::Place;
 use self::reader::Readers;
 use self::reads::Loaded;
@@ -45,9 +49,10 @@ use self::watch::Watch;
 pub use self::writer::Stats;
 use self::writer::Writer;
 use self::writes::{Claim, ClaimOutcome, Claimant, NewRun, Posted, Sealed, SealedState};
+use crate::migrations::VERSION;
 use crate::{
-    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, OpenError, RunRow, RunStore, SignalId,
-    StoreError, Submitted, Summary,
+    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, OpenError, Removal, RunRow, RunStore,
+    SignalId, StoreError, Submitted, Summary, Tombstone,
 };
 
 /// Name of the database in a store's directory.
@@ -71,6 +76,8 @@ pub enum Role {
 /// the right to work.
 pub struct SqliteStore {
     role: Role,
+    version: u32,
+    path: PathBuf,
     // Dropped in this order: the writer closes the database, and the lock goes last, when
     // nothing is written any more.
     readers: Readers,
@@ -83,8 +90,14 @@ impl SqliteStore {
     /// Opens the store in `dir`, making both if they do not exist.
     ///
     /// A worker gives up every claim of workers before it: they are dead, or
-    /// they would hold the lock.
+    /// they would hold the lock. It brings a store of an earlier version to today's, with a copy
+    /// of it before; an observer reads it as it is.
     pub fn open(dir: impl AsRef<Path>, role: Role) -> Result<Self, OpenError> {
+        Self::open_with(dir, role, Upgrade { copy: true, tell: &mut |_| () })
+    }
+
+    /// The same, saying how a store of an earlier version is brought to today's.
+    pub fn open_with(dir: impl AsRef<Path>, role: Role, mut upgrade: Upgrade<'_>) -> Result<Self, OpenError> {
         let dir = dir.as_ref();
         make_dir(dir)?;
         let lock = match role {
@@ -94,17 +107,47 @@ impl SqliteStore {
         let path = dir.join(DATABASE);
         place::not_emptied(&path)?;
         make_database(&path)?;
-        let conn = schema::open_writer(&path)?;
+        let mut opened = schema::open_writer(&path)?;
         let said = |error: rusqlite::Error| schema::trouble(&path, error);
         if role == Role::Worker {
-            writes::release_all(&conn).map_err(said)?;
-            schema::lengthen_log(&conn).map_err(said)?;
+            if opened.version < VERSION {
+                migrate::bring_up(&opened.conn, &path, opened.version, &mut upgrade)?;
+                opened.version = VERSION;
+            }
+            writes::release_all(&opened.conn).map_err(said)?;
+            schema::lengthen_log(&opened.conn).map_err(said)?;
         }
+        let version = opened.version;
         let changed = Arc::new(Notify::new());
-        let readers = Readers::open(&path)?;
-        let watch = Watch::new(schema::open_reader(&path)?, Arc::clone(&changed));
-        let writer = Writer::start(conn, changed, Place::of(&path)).map_err(said)?;
-        Ok(Self { role, readers, watch, writer, _lock: lock })
+        let readers = Readers::open(&path, version)?;
+        let watch = Watch::new(schema::open_reader(&path, version)?, Arc::clone(&changed));
+        let writer = Writer::start(opened, changed, Place::of(&path)).map_err(said)?;
+        Ok(Self { role, version, path, readers, watch, writer, _lock: lock })
+    }
+
+    /// Who works on the runs in `dir`, if anybody does. Changes nothing.
+    pub fn worker(dir: impl AsRef<Path>) -> Result<Option<String>, OpenError> {
+        match WorkerLock::take(dir.as_ref()) {
+            Ok(_) => Ok(None),
+            Err(OpenError::InUse { holder, .. }) => Ok(Some(holder)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Copies the store in `dir`, as it is at one moment, to the file `to`, where nothing may be.
+    /// Others read and write meanwhile. `tell` hears how many bytes of how many are done.
+    pub fn copy(
+        dir: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        tell: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), OpenError> {
+        copy::copy(&dir.as_ref().join(DATABASE), to.as_ref(), tell)
+    }
+
+    /// The copies that migrations left in `dir`, whole or not.
+    #[must_use]
+    pub fn copies(dir: impl AsRef<Path>) -> Vec<PathBuf> {
+        migrate::copies(&dir.as_ref().join(DATABASE))
     }
 
     /// What the writer has done since the store was opened.
@@ -123,15 +166,20 @@ impl SqliteStore {
 
 #[async_trait]
 impl RunStore for SqliteStore {
+    fn version(&self) -> u32 {
+        self.version
+    }
+
     async fn submit(&self, run: &RunId, submission: Submission, at: Millis) -> Result<Submitted, StoreError> {
         let request = submission.key.clone();
         let fingerprint = submission.fingerprint;
         let summary = rows::json(&Summary::submitted(&submission), "submit")?;
+        let class = submission.task.class.clone();
         let events = [Event::Submitted(Box::new(submission))];
         let record = Record::seal(Digest::ZERO, run, 1, at, &events);
-        let new = NewRun { record, request, fingerprint, summary };
+        let new = NewRun { record, request, fingerprint, summary, class };
         let bytes = new.record.body.len();
-        self.writer.write("submit", bytes, move |book| writes::submit(book.conn, &new)).await
+        self.writer.write("submit", bytes, move |book| writes::submit(book, &new)).await
     }
 
     async fn claim(
@@ -278,9 +326,18 @@ impl RunStore for SqliteStore {
         self.watch.changed(timeout_ms).await;
     }
 
-    async fn remove(&self, run: &RunId) -> Result<u64, StoreError> {
+    async fn remove(&self, run: &RunId, removal: Removal) -> Result<u64, StoreError> {
         let run = run.clone();
-        self.writer.write("remove", 0, move |book| writes::remove(book.conn, &run)).await
+        self.writer.write("remove", 0, move |book| writes::remove(book, &run, &removal)).await
+    }
+
+    async fn scrub(&self) -> Result<(), StoreError> {
+        self.may_work()?;
+        scrub::scrub(self.path.clone()).await
+    }
+
+    async fn tombstones(&self, filter: ListFilter) -> Result<Vec<Tombstone>, StoreError> {
+        self.readers.read("list deleted runs", move |conn| reads::tombstones(conn, &filter)).await
     }
 }
 

@@ -23,8 +23,8 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
-        let free: Result<Vec<_>, _> = (0..CONNECTIONS).map(|_| schema::open_reader(path)).collect();
+    pub(super) fn open(path: &Path, version: u32) -> Result<Self, OpenError> {
+        let free: Result<Vec<_>, _> = (0..CONNECTIONS).map(|_| schema::open_reader(path, version)).collect();
         Ok(Self { free: Arc::new(Mutex::new(free?)), turns: Arc::new(Semaphore::new(CONNECTIONS)) })
     }
 

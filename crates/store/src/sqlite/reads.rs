@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
 use super::rows::{self, KeyedRow, RECORD_COLUMNS, RUN_COLUMNS, column, limit, moment, pieces, signed};
 use super::trouble;
 use crate::chain::{self, Counted, Place};
-use crate::{Checkpoint, ListFilter, Mail, RunRow, StoreError};
+use crate::{Checkpoint, ListFilter, Mail, RunRow, StoreError, Tombstone};
 
 /// A run as it was found: verified, and not yet claimed.
 pub(super) struct Loaded {
@@ -128,13 +128,39 @@ pub(super) fn list(conn: &Connection, filter: &ListFilter) -> Result<Vec<RunRow>
     let open = if filter.open_only { "ended = 0" } else { "1" };
     // A range of the index on ids: `LIKE` would fold case and read patterns.
     let named = if filter.prefix.is_empty() { "?1 = ''" } else { "id >= ?1 AND id < ?1 || char(1114111)" };
-    let sql = format!("SELECT {RUN_COLUMNS} FROM runs WHERE {open} AND {named} ORDER BY key DESC LIMIT ?2");
-    let found = collect(conn, "list runs", &sql, params![filter.prefix, limit(filter.max)], rows::run_row)?;
+    let classed = if filter.class.is_none() {
+        "?3 IS NULL"
+    } else {
+        "key IN (SELECT run FROM classes WHERE class = ?3)"
+    };
+    let sql = format!(
+        "SELECT {RUN_COLUMNS} FROM runs WHERE {open} AND {named} AND {classed} ORDER BY key DESC LIMIT ?2"
+    );
+    let values = params![filter.prefix, limit(filter.max), filter.class];
+    let found = collect(conn, "list runs", &sql, values, rows::run_row)?;
     let exact = found.into_iter().map(|keyed| match keyed.row.summary.is_over() {
         true => Ok(keyed.row),
         false => up_to_date(conn, keyed).map(|keyed| keyed.row),
     });
     exact.collect()
+}
+
+/// What is left of runs that were removed, the latest first.
+pub(super) fn tombstones(conn: &Connection, filter: &ListFilter) -> Result<Vec<Tombstone>, StoreError> {
+    let named = if filter.prefix.is_empty() { "?1 = ''" } else { "run >= ?1 AND run < ?1 || char(1114111)" };
+    let sql = format!(
+        "SELECT run, head, events, at, deleter FROM tombstones WHERE {named} ORDER BY id DESC LIMIT ?2"
+    );
+    collect(conn, "list deleted runs", &sql, params![filter.prefix, limit(filter.max)], |row| {
+        let run = rows::run_id(row, 0)?;
+        Ok(Tombstone {
+            head: Digest(column(row, 1, &run, 0)?),
+            events: column::<i64>(row, 2, &run, 0)?.cast_unsigned(),
+            at: Millis(column::<i64>(row, 3, &run, 0)?.cast_unsigned()),
+            by: column(row, 4, &run, 0)?,
+            run,
+        })
+    })
 }
 
 /// Records as they are stored, damaged or not.

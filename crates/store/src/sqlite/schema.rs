@@ -5,7 +5,8 @@
 //! pages half empty. Content is found by the first eight bytes of its hash: the
 //! whole hash stands in the row and is compared there.
 //!
-//! Nothing here touches a database that is not ours.
+//! What the tables are says [`crate::migrations`]. Nothing here touches a database that is not
+//! ours.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,9 +16,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{is_damage, layout};
 use crate::OpenError;
-
-/// Version of the layout below. Another one is refused.
-pub(super) const VERSION: i64 = 1;
+use crate::migrations::{VERSION, had_by, lacked_by};
 
 /// Marks the file as ours: "Bowl".
 pub(super) const APPLICATION: i64 = 0x426f_776c;
@@ -43,113 +42,57 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Statements kept prepared for each connection.
 const STATEMENTS: usize = 64;
 
-const TABLES: &str = "
-CREATE TABLE runs (
-    key INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    request TEXT,
-    fingerprint BLOB NOT NULL,
-    created INTEGER NOT NULL,
-    updated INTEGER NOT NULL,
-    epoch INTEGER NOT NULL,
-    worker TEXT,
-    lease INTEGER NOT NULL,
-    next_seq INTEGER NOT NULL,
-    head BLOB NOT NULL,
-    ended INTEGER NOT NULL,
-    waiting INTEGER NOT NULL,
-    summary TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX runs_by_request ON runs (request) WHERE request IS NOT NULL;
-CREATE INDEX runs_open ON runs (key) WHERE ended = 0;
-CREATE INDEX runs_owned ON runs (key) WHERE worker IS NOT NULL;
-
-CREATE TABLE records (
-    id INTEGER PRIMARY KEY,
-    run INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    count INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    format INTEGER NOT NULL,
-    hash BLOB NOT NULL,
-    blobs TEXT,
-    body TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX records_by_seq ON records (run, seq);
-
-CREATE TABLE blobs (
-    id INTEGER PRIMARY KEY,
-    hash BLOB NOT NULL,
-    size INTEGER NOT NULL,
-    piece INTEGER NOT NULL,
-    rest BLOB NOT NULL
-) STRICT;
-CREATE INDEX blobs_by_hash ON blobs (substr(hash, 1, 8));
-
-CREATE TABLE pieces (
-    id INTEGER PRIMARY KEY,
-    bytes BLOB NOT NULL
-) STRICT;
-
-CREATE TABLE shared (
-    blob INTEGER PRIMARY KEY,
-    more INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE checkpoints (
-    run INTEGER PRIMARY KEY,
-    seq INTEGER NOT NULL,
-    head BLOB NOT NULL,
-    version INTEGER NOT NULL,
-    hash BLOB NOT NULL,
-    state BLOB NOT NULL
-) STRICT;
-
-CREATE TABLE mailbox (
-    id INTEGER PRIMARY KEY,
-    run INTEGER NOT NULL,
-    key TEXT NOT NULL,
-    sender TEXT NOT NULL,
-    signal TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    consumed INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE UNIQUE INDEX mailbox_by_key ON mailbox (run, key);
-CREATE INDEX mailbox_unread ON mailbox (run) WHERE consumed = 0;
-";
-
 /// Whose database a file is.
 enum Kind {
     Fresh,
-    Ours,
+    /// Of a version we know.
+    Ours(u32),
     OtherVersion(i64),
     Foreign,
 }
 
-/// Opens the database that holds the store, making it if there is none.
-pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
+/// The database that holds the store, open for writing, and the version it has.
+pub(super) struct Opened {
+    pub(super) conn: Connection,
+    pub(super) version: u32,
+}
+
+/// Opens the database that holds the store, making it if there is none. One of an earlier
+/// version is left as it is.
+pub(super) fn open_writer(path: &Path) -> Result<Opened, OpenError> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     let said = |error| trouble(path, error);
     if matches!(kind(&conn).map_err(said)?, Kind::Fresh) {
         create(&conn).map_err(said)?;
     }
-    match kind(&conn).map_err(said)? {
-        Kind::Ours => {
-            if let Some(what) = layout::stranger(&conn, TABLES).map_err(said)? {
-                return Err(OpenError::Layout { path: path.to_owned(), what });
-            }
-        }
+    let version = match kind(&conn).map_err(said)? {
+        Kind::Ours(version) => version,
         Kind::OtherVersion(found) => {
-            return Err(OpenError::Version { path: path.to_owned(), found, expected: VERSION });
+            return Err(OpenError::Version { path: path.to_owned(), found, newest: VERSION });
         }
         Kind::Fresh | Kind::Foreign => return Err(OpenError::NotAStore { path: path.to_owned() }),
-    }
+    };
+    is_laid_out(&conn, path, version)?;
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;",
     )
     .and_then(|()| conn.execute_batch(CACHE))
     .map_err(said)?;
-    Ok(conn)
+    Ok(Opened { conn, version })
+}
+
+/// Refuses a database that has not the tables of this version, word for word.
+pub(super) fn is_laid_out(conn: &Connection, path: &Path, version: u32) -> Result<(), OpenError> {
+    match layout::stranger(conn, version).map_err(|error| trouble(path, error))? {
+        Some(what) => Err(OpenError::Layout { path: path.to_owned(), what }),
+        None => Ok(()),
+    }
+}
+
+/// Puts temporary views in the place of what a store of an earlier version lacks, so that it
+/// is read as it is.
+pub(super) fn stand_in(conn: &Connection, version: u32) -> rusqlite::Result<()> {
+    lacked_by(version).try_for_each(|step| conn.execute_batch(step.sqlite.stand_in))
 }
 
 /// Gives the log its working length at once, so that a worker's first commits
@@ -168,9 +111,10 @@ pub(super) fn lengthen_log(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Opens one more connection to a store that exists; it cannot write.
-pub(super) fn open_reader(path: &Path) -> Result<Connection, OpenError> {
+pub(super) fn open_reader(path: &Path, version: u32) -> Result<Connection, OpenError> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -4096;")
+    stand_in(&conn, version)
+        .and_then(|()| conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -4096;"))
         .and_then(|()| leave_the_log(&conn))
         .map_err(|error| trouble(path, error))?;
     Ok(conn)
@@ -182,7 +126,7 @@ pub(super) fn leave_the_log(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(|_| ())
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
     let said = |error| trouble(path, error);
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(said)?;
     conn.busy_timeout(BUSY).map_err(said)?;
@@ -198,10 +142,11 @@ fn kind(conn: &Connection) -> rusqlite::Result<Kind> {
     let application: i64 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let objects: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    Ok(match (application, version, objects) {
-        (APPLICATION, VERSION, _) => Kind::Ours,
-        (APPLICATION, found, _) => Kind::OtherVersion(found),
-        (0, 0, 0) => Kind::Fresh,
+    let known = u32::try_from(version).ok().filter(|known| (1..=VERSION).contains(known));
+    Ok(match (application, known, objects) {
+        (APPLICATION, Some(known), _) => Kind::Ours(known),
+        (APPLICATION, None, _) => Kind::OtherVersion(version),
+        (0, _, 0) if version == 0 => Kind::Fresh,
         _ => Kind::Foreign,
     })
 }
@@ -209,22 +154,29 @@ fn kind(conn: &Connection) -> rusqlite::Result<Kind> {
 /// Two processes may come here at once: the second finds the work done.
 fn create(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(&format!("PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL;"))?;
-    conn.execute_batch("BEGIN IMMEDIATE")?;
-    let made = match kind(conn) {
-        Ok(Kind::Fresh) => conn.execute_batch(&format!(
-            "{TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-        )),
-        Ok(Kind::Ours | Kind::OtherVersion(_) | Kind::Foreign) => Ok(()),
-        Err(error) => Err(error),
-    };
-    match made {
-        Ok(()) => conn.execute_batch("COMMIT"),
-        Err(error) => {
-            // The reason it failed is worth more than the reason this does.
-            let _ = conn.execute_batch("ROLLBACK");
-            Err(error)
+    in_one_transaction(conn, || match kind(conn)? {
+        Kind::Fresh => {
+            had_by(VERSION).try_for_each(|step| conn.execute_batch(step.sqlite.make))?;
+            conn.execute_batch(&format!(
+                "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
+            ))
         }
+        Kind::Ours(_) | Kind::OtherVersion(_) | Kind::Foreign => Ok(()),
+    })
+}
+
+/// Does all of it, or nothing.
+pub(super) fn in_one_transaction<E: From<rusqlite::Error>>(
+    conn: &Connection,
+    work: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    let done = work().and_then(|()| Ok(conn.execute_batch("COMMIT")?));
+    if done.is_err() && !conn.is_autocommit() {
+        // The reason it failed is worth more than the reason this does.
+        let _ = conn.execute_batch("ROLLBACK");
     }
+    done
 }
 
 /// What SQLite said about the database at a path.

@@ -18,11 +18,11 @@ fn open(dir: &tempfile::TempDir) -> SqliteStore {
 fn open_breakable(dir: &tempfile::TempDir) -> (SqliteStore, Arc<AtomicBool>) {
     let mut store = open(dir);
     let broken = Arc::new(AtomicBool::new(false));
-    let mut conn = schema::open_writer(&dir.path().join(DATABASE)).unwrap();
+    let mut opened = schema::open_writer(&dir.path().join(DATABASE)).unwrap();
     let flag = Arc::clone(&broken);
-    conn.commit_hook(Some(move || flag.load(Ordering::Relaxed))).unwrap();
+    opened.conn.commit_hook(Some(move || flag.load(Ordering::Relaxed))).unwrap();
     store.writer =
-        Writer::start(conn, Arc::new(Notify::new()), Place::of(&dir.path().join(DATABASE))).unwrap();
+        Writer::start(opened, Arc::new(Notify::new()), Place::of(&dir.path().join(DATABASE))).unwrap();
     (store, broken)
 }
 
@@ -51,6 +51,10 @@ fn batch(by: &str) -> Append {
         summary: Summary::default(),
         consumed: Vec::new(),
     }
+}
+
+fn removal() -> Removal {
+    Removal { by: "me".to_owned(), at: Millis(3) }
 }
 
 async fn inside<T: Send + 'static>(
@@ -165,7 +169,7 @@ async fn a_failed_commit_fails_the_whole_group_and_poisons_the_store() {
     assert_eq!(one, start);
     let later = store.append(&mut two, batch("b")).await;
     assert!(matches!(later, Err(AppendError::Store(StoreError::Poisoned { .. }))), "{later:?}");
-    let signalled = store.remove(&one.run).await;
+    let signalled = store.remove(&one.run, removal()).await;
     assert!(matches!(signalled, Err(StoreError::Poisoned { .. })), "{signalled:?}");
     assert_eq!(store.row(&one.run).await.unwrap().next_seq, 2, "reading goes on");
     drop(store);
@@ -290,7 +294,7 @@ async fn the_log_is_moved_into_the_database_before_it_grows_without_bound() {
     assert!(store.stats().checkpoints >= 2, "{:?}", store.stats());
     let log = std::fs::metadata(dir.path().join("store.db-wal")).unwrap().len();
     assert!(log < 16 << 20, "the log has {log} bytes");
-    assert_eq!(store.remove(&fence.run).await.unwrap(), 6 * (4 << 20));
+    assert_eq!(store.remove(&fence.run, removal()).await.unwrap(), 6 * (4 << 20));
 }
 
 fn step(steps: u32, phase: &str) -> Append {
@@ -356,7 +360,7 @@ async fn a_halted_run_removed_while_it_is_reopened_is_gone_and_leaves_nothing_be
     let summary = Summary { ending: Some(EndingKind::Halted), ..Summary::default() };
     store.append(&mut fence, Append { summary, ..batch("a") }).await.unwrap();
     let beside = SqliteStore::open(dir.path(), Role::Observer).unwrap();
-    beside.remove(&fence.run).await.unwrap();
+    beside.remove(&fence.run, removal()).await.unwrap();
     let late = store.append(&mut fence, step(1, "acting")).await;
     assert!(matches!(late, Err(AppendError::Store(StoreError::NoRun { .. }))), "{late:?}");
     let left: i64 = inside(&store, |conn| {

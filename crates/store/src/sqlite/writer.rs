@@ -19,7 +19,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::heads::Heads;
 use super::place::Place;
-use super::schema::{self, PAGE_BYTES};
+use super::schema::{self, Opened, PAGE_BYTES};
 use super::stall::Stall;
 use super::trouble;
 use crate::{AppendError, StoreError};
@@ -100,14 +100,13 @@ pub(super) struct Writer {
 pub(super) struct Book<'desk> {
     pub(super) conn: &'desk Connection,
     pub(super) heads: &'desk mut Heads,
+    /// The version of the store.
+    pub(super) version: u32,
 }
 
 impl Writer {
-    pub(super) fn start(
-        mut conn: Connection,
-        changed: Arc<Notify>,
-        place: Place,
-    ) -> Result<Self, rusqlite::Error> {
+    pub(super) fn start(opened: Opened, changed: Arc<Notify>, place: Place) -> Result<Self, rusqlite::Error> {
+        let Opened { mut conn, version } = opened;
         let (sender, jobs) = mpsc::channel(QUEUE);
         let poison = Arc::new(OnceLock::new());
         let counters = Arc::new(Counters::default());
@@ -121,6 +120,7 @@ impl Writer {
         let stall = Arc::new(Stall::watch(Arc::clone(&poison))?);
         let mut desk = Desk {
             conn,
+            version,
             place,
             heads: Heads::default(),
             stall: Arc::clone(&stall),
@@ -238,6 +238,11 @@ enum Loss {
     Undone(String),
     Busy,
     Damaged(String),
+    /// Another process brought the store to this version, of which we know nothing.
+    OtherVersion {
+        opened: u32,
+        found: i64,
+    },
     /// Nobody knows what the disk holds; the store stops.
     Poison(String),
 }
@@ -249,6 +254,9 @@ impl Loss {
             Self::Undone(message) => StoreError::Database { action: "write", message: message.clone() },
             Self::Busy => StoreError::Busy { action: "write" },
             Self::Damaged(message) => StoreError::Malformed { action: "write", message: message.clone() },
+            Self::OtherVersion { opened, found } => {
+                StoreError::OtherVersion { opened: *opened, found: *found }
+            }
             Self::Poison(message) => StoreError::Poisoned { message: message.clone() },
         }
     }
@@ -266,6 +274,7 @@ impl Loss {
 /// What the thread owns.
 struct Desk {
     conn: Connection,
+    version: u32,
     place: Place,
     heads: Heads,
     stall: Arc<Stall>,
@@ -317,6 +326,12 @@ impl Desk {
             group.push(first);
             return Err(Loss::undone(&error));
         }
+        if let Err(loss) = self.is_what_we_opened() {
+            group.push(first);
+            // Only to tidy up: nothing was written.
+            let _ = self.say("ROLLBACK");
+            return Err(loss);
+        }
         let mut bytes = 0_usize;
         let mut next = Some(first);
         while let Some(mut job) = next.take() {
@@ -348,12 +363,23 @@ impl Desk {
         Ok(())
     }
 
+    /// Whether the store still has the version it was opened with: asked in the transaction,
+    /// so nobody can change it before the commit.
+    fn is_what_we_opened(&self) -> Result<(), Loss> {
+        let asked = self.conn.prepare_cached("PRAGMA user_version");
+        match asked.and_then(|mut version| version.query_row([], |row| row.get::<_, i64>(0))) {
+            Ok(found) if found == i64::from(self.version) => Ok(()),
+            Ok(found) => Err(Loss::OtherVersion { opened: self.version, found }),
+            Err(error) => Err(Loss::undone(&error)),
+        }
+    }
+
     /// One job. Jobs judge before they write, so one that is refused has written
     /// nothing and disturbs nobody. One that fails after it wrote can only mean
     /// trouble with the disk: the whole group is given up, and none of it was synced.
     fn run(&mut self, job: &mut dyn Job) -> Result<(), Loss> {
         let before = self.conn.total_changes();
-        let mut book = Book { conn: &self.conn, heads: &mut self.heads };
+        let mut book = Book { conn: &self.conn, heads: &mut self.heads, version: self.version };
         match job.run(&mut book) {
             Ok(()) => Ok(()),
             Err(loss) if self.conn.is_autocommit() => Err(loss),

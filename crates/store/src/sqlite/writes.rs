@@ -16,7 +16,8 @@ use super::schema::PIECE_BYTES;
 use super::trouble;
 use super::writer::Book;
 use crate::chain::Place;
-use crate::{AppendError, Fence, SignalId, StoreError, Submitted, Summary};
+use crate::migrations::{VERSION, WITH_CLASSES, WITH_TOMBSTONES};
+use crate::{AppendError, Fence, Removal, SignalId, StoreError, Submitted, Summary};
 
 /// A new run, ready to be written.
 pub(super) struct NewRun {
@@ -24,6 +25,7 @@ pub(super) struct NewRun {
     pub(super) request: Option<String>,
     pub(super) fingerprint: Digest,
     pub(super) summary: String,
+    pub(super) class: Option<String>,
 }
 
 /// A batch, sealed and encoded.
@@ -82,8 +84,8 @@ pub(super) struct Posted {
 }
 
 /// Writes a run's row and first record, unless its key is known.
-pub(super) fn submit(conn: &Connection, new: &NewRun) -> Result<Submitted, StoreError> {
-    let said = trouble("submit");
+pub(super) fn submit(book: &Book<'_>, new: &NewRun) -> Result<Submitted, StoreError> {
+    let (conn, said) = (book.conn, trouble("submit"));
     let run = &new.record.run;
     if let Some(request) = &new.request {
         let sql = "SELECT id, fingerprint FROM runs WHERE request = ?1";
@@ -111,6 +113,11 @@ pub(super) fn submit(conn: &Connection, new: &NewRun) -> Result<Submitted, Store
     }
     let key = conn.last_insert_rowid();
     insert_record(conn, key, &new.record, 1, None).map_err(&said)?;
+    // An earlier version has no place for it: its migration reads it from the journal.
+    if let Some(class) = new.class.as_ref().filter(|_| book.version >= WITH_CLASSES) {
+        let sql = "INSERT OR REPLACE INTO classes (run, class) VALUES (?1, ?2)";
+        execute(conn, sql, params![key, class]).map_err(&said)?;
+    }
     Ok(Submitted::New(run.clone()))
 }
 
@@ -275,23 +282,37 @@ pub(super) fn signal(conn: &Connection, run: &RunId, letter: &Posted) -> Result<
     Ok(SignalId(id.cast_unsigned()))
 }
 
-/// Removes an ended run and the content only it named.
-pub(super) fn remove(conn: &Connection, run: &RunId) -> Result<u64, StoreError> {
-    let said = trouble("remove");
-    let sql = "SELECT key, ended FROM runs WHERE id = ?1";
-    let found: Option<(i64, bool)> = conn
-        .query_row(sql, [run.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+/// Removes an ended run and the content only it named, and notes that it was there.
+pub(super) fn remove(book: &Book<'_>, run: &RunId, removal: &Removal) -> Result<u64, StoreError> {
+    let (conn, action) = (book.conn, "remove a run");
+    let said = trouble(action);
+    if book.version < WITH_TOMBSTONES {
+        return Err(StoreError::TooOld { action, version: book.version, needed: VERSION });
+    }
+    let sql = "SELECT key, ended, next_seq, head FROM runs WHERE id = ?1";
+    let found: Option<(i64, bool, Place)> = conn
+        .query_row(sql, [run.as_str()], |row| {
+            let next_seq = row.get::<_, i64>(2)?.cast_unsigned();
+            Ok((row.get(0)?, row.get(1)?, Place { next_seq, head: Digest(row.get(3)?) }))
+        })
         .optional()
         .map_err(&said)?;
-    let Some((key, ended)) = found else { return Err(StoreError::NoRun { run: run.clone() }) };
+    let Some((key, ended, shown)) = found else { return Err(StoreError::NoRun { run: run.clone() }) };
     if !ended {
         return Err(StoreError::NotEnded { run: run.clone() });
     }
+    let end = reads::end(conn, key, shown).map_err(&said)?.place;
     let freed = forget_blobs(conn, key).map_err(&said)?;
-    for table in ["records", "checkpoints", "mailbox"] {
+    let tables = ["records", "checkpoints", "mailbox", "classes"];
+    let has_classes = book.version >= WITH_CLASSES;
+    for table in tables.into_iter().filter(|table| has_classes || *table != "classes") {
         execute(conn, &format!("DELETE FROM {table} WHERE run = ?1"), [key]).map_err(&said)?;
     }
     execute(conn, "DELETE FROM runs WHERE key = ?1", [key]).map_err(&said)?;
+    let sql = "INSERT INTO tombstones (run, head, events, at, deleter) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let events = signed(end.next_seq.saturating_sub(1));
+    let values = params![run.as_str(), end.head.0, events, signed(removal.at.0), removal.by];
+    execute(conn, sql, values).map_err(&said)?;
     Ok(freed)
 }
 

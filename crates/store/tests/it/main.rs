@@ -4,4 +4,6 @@
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod migrations;
+#[cfg(test)]
 mod sqlite;

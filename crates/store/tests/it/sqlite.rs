@@ -9,6 +9,7 @@ use bowline_core::journal::BadRecord;
 use bowline_core::message::Blob;
 use bowline_core::provenance::Digest;
 use bowline_core::task::Submission;
+use bowline_store::migrations::VERSION;
 use bowline_store::{
     Append, AppendError, Fence, Letter, ListFilter, OpenError, Role, RunStore, SqliteStore, StoreError,
     Submitted, Summary,
@@ -324,7 +325,7 @@ fn a_store_of_another_version_is_refused_and_left_alone() {
     drop(conn);
     for role in [Role::Worker, Role::Observer] {
         let error = SqliteStore::open(dir.path(), role).err().unwrap();
-        assert!(matches!(error, OpenError::Version { found: 99, expected: 1, .. }), "{error:?}");
+        assert!(matches!(error, OpenError::Version { found: 99, newest: VERSION, .. }), "{error:?}");
         assert!(error.remedy().contains("version"));
     }
 }

@@ -77,6 +77,7 @@ fn was_said(evidence: &Evidence, run: &RunId, about: (Subject, Digest), spoken: 
             | Signal::Undo { .. }
             | Signal::Land
             | Signal::Promote
+            | Signal::TakeUp
             | Signal::Settle { .. } => false,
         },
     )

@@ -101,6 +101,7 @@ impl Audit {
             | Event::ChangesFound(_)
             | Event::Landed { .. }
             | Event::Promoted(_)
+            | Event::FromBackup(_)
             | Event::Paused { .. }
             | Event::Resumed { .. }
             | Event::NotTakenUp { .. }

@@ -37,6 +37,7 @@ mod recovery;
 mod reducing;
 mod remedying;
 mod repairing;
+mod returning;
 mod routing;
 mod script;
 mod show;

@@ -3,6 +3,7 @@
 //! | line | input |
 //! |---|---|
 //! | `claim`, `claim 3` | the next worker, or one with this epoch |
+//! | `restore`, `take-up` | it was brought back from a backup; a person takes it up |
 //! | `tick` | time passed |
 //! | `evidence a=text b=text`, `no evidence a` | files were read, or one could not be |
 //! | `reply 1 read(a) write(f): words` | a model answered, here with two calls |
@@ -61,6 +62,7 @@ pub(super) fn what(driver: &Driver, line: &str) -> What {
     let step = || words[0].trim_end_matches(':').parse().unwrap();
     match verb {
         "claim" => claim(words.first().map_or(run.epoch + 1, |epoch| epoch.parse().unwrap())),
+        "restore" => What::FromBackup { by: PERSON.into(), made_at: run.now },
         "tick" => What::Tick,
         "evidence" => What::EvidenceRead(Ok(words.iter().map(|word| file(word)).collect())),
         "no" => {
@@ -297,6 +299,7 @@ fn signal(run: &Run, verb: &str, words: &[&str]) -> Signal {
         "cancel" => Signal::Cancel,
         "apply" => Signal::Land,
         "promote" => Signal::Promote,
+        "take-up" => Signal::TakeUp,
         "undo" => Signal::Undo { to: words.first().map_or(0, |seq| seq.parse().unwrap()) },
         "settle" => {
             let action = ActionId::parse(words[0]).unwrap();

@@ -124,7 +124,8 @@ pub(super) fn event(event: &Event) -> String {
         | Event::LandingStarted { .. }
         | Event::ChangesFound(_)
         | Event::Landed { .. }
-        | Event::Promoted(_) => crate::view::line(event),
+        | Event::Promoted(_)
+        | Event::FromBackup(_) => crate::view::line(event),
         Event::Restored { action, outcome } => restored(*action, outcome),
         Event::Paused { by } => format!("paused by {by}"),
         Event::Resumed { raised, .. } => resumed(event, raised),
@@ -415,6 +416,7 @@ pub(super) fn wakes(run: &Run) -> String {
 pub(super) fn waits(run: &Run) -> String {
     list(run.waits().iter().map(|wait| match wait {
         Wait::Paused => "paused".into(),
+        Wait::Restored { .. } => "restored".into(),
         Wait::Approval { subject, .. } => format!("answer about {subject}"),
         Wait::InDoubt { action, tool, .. } => format!("doubt about {action} {tool}"),
     }))

@@ -131,6 +131,7 @@ impl World {
     fn person(&self, driver: &Driver, wait: &Wait) -> What {
         let line = match wait {
             Wait::Paused => "resume".into(),
+            Wait::Restored { .. } => "take-up".into(),
             Wait::Approval { subject: Subject::Output, .. } => "approve output".into(),
             Wait::Approval { subject: Subject::Action(action), .. } => format!("approve {action}"),
             Wait::InDoubt { action, .. } => format!("settle {action} {}", self.truth(*action)),
