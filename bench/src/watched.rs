@@ -10,8 +10,8 @@ use bowline::core::journal::Record;
 use bowline::core::provenance::Digest;
 use bowline::core::task::Submission;
 use bowline::store::{
-    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, Removal, RunRow, RunStore, SignalId,
-    SqliteStore, StoreError, Submitted, Tombstone,
+    Append, AppendError, Checkpoint, Claimed, Fence, Letter, ListFilter, Mail, Removal, RunRow, RunStore,
+    SignalId, SqliteStore, StoreError, Submitted, Tombstone,
 };
 
 use crate::stopwatch;
@@ -107,6 +107,14 @@ impl RunStore for Watched {
 
     async fn records(&self, run: &RunId, from_seq: u64, max: usize) -> Result<Vec<Record>, StoreError> {
         self.store.records(run, from_seq, max).await
+    }
+
+    async fn checkpoint(&self, run: &RunId) -> Result<Option<Checkpoint>, StoreError> {
+        self.store.checkpoint(run).await
+    }
+
+    async fn drop_checkpoints(&self) -> Result<(), StoreError> {
+        self.store.drop_checkpoints().await
     }
 
     async fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError> {

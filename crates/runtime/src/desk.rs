@@ -368,7 +368,8 @@ fn broken_down(key: EffectKey) -> What {
 }
 
 /// What listings show of this state.
-pub(crate) fn summary(run: &Run) -> Summary {
+#[must_use]
+pub fn summary(run: &Run) -> Summary {
     let ending = run.ending().map(|ending| match ending {
         Ending::Committed { .. } => EndingKind::Committed,
         Ending::Failed { .. } => EndingKind::Failed,

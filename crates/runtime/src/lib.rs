@@ -37,6 +37,7 @@ pub use bowline_store as store;
 pub use bowline_tools as tools;
 
 pub use clock::{Chance, Clock, SystemChance, SystemClock};
+pub use desk::summary;
 pub use engine::{
     ApplyPlan, Changed, Engine, EngineBuilder, ModelSource, Patience, Side, Stopped, UndoPlan, UndoStep,
     UndoWay, Undone, Worked,

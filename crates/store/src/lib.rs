@@ -104,6 +104,13 @@ pub trait RunStore: Send + Sync {
         self.row(run).await.map(|_| ())
     }
 
+    /// The cached state of a run, as it is kept. That it is what the journal folds to, nobody
+    /// has looked.
+    async fn checkpoint(&self, run: &RunId) -> Result<Option<Checkpoint>, StoreError>;
+
+    /// Throws the cached states of all runs away: they are folded from their journals again.
+    async fn drop_checkpoints(&self) -> Result<(), StoreError>;
+
     /// Bytes by content hash; checked against it.
     async fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError>;
 

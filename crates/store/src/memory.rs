@@ -377,6 +377,15 @@ impl RunStore for MemoryStore {
         Ok(wanted.map(|counted| counted.record.clone()).collect())
     }
 
+    async fn checkpoint(&self, run: &RunId) -> Result<Option<Checkpoint>, StoreError> {
+        Ok(self.state().run(run)?.checkpoint.clone())
+    }
+
+    async fn drop_checkpoints(&self) -> Result<(), StoreError> {
+        self.state().runs.values_mut().for_each(|run| run.checkpoint = None);
+        Ok(())
+    }
+
     async fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError> {
         let state = self.state();
         let kept = state.blobs.get(&sha256).ok_or(StoreError::NoBlob { sha256 })?;

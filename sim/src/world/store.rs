@@ -18,8 +18,8 @@ use bowline_core::run::Run;
 use bowline_core::task::Submission;
 use bowline_core::view;
 use bowline_store::{
-    Append, AppendError, Claimed, EndingKind, Fence, Letter, ListFilter, Mail, MemoryStore, Removal, RunRow,
-    RunStore, SignalId, StoreError, Submitted, Tombstone,
+    Append, AppendError, Checkpoint, Claimed, EndingKind, Fence, Letter, ListFilter, Mail, MemoryStore,
+    Removal, RunRow, RunStore, SignalId, StoreError, Submitted, Tombstone,
 };
 
 use super::bugs::{self, Bug};
@@ -301,6 +301,14 @@ impl RunStore for FaultyStore {
             found.remove(0);
         }
         Ok(found)
+    }
+
+    async fn checkpoint(&self, run: &RunId) -> Result<Option<Checkpoint>, StoreError> {
+        self.inner().checkpoint(run).await
+    }
+
+    async fn drop_checkpoints(&self) -> Result<(), StoreError> {
+        self.inner().drop_checkpoints().await
     }
 
     async fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError> {

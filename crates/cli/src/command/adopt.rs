@@ -1,8 +1,9 @@
 //! `bowline adopt`: the runs of a home that somebody else may have made are shown, and
 //! it becomes this user's own if they say so.
 
-use bowline_core::event::Event;
-use bowline_core::task::{Sandbox, Task};
+use bowline_core::event::Ending;
+use bowline_core::run::Run;
+use bowline_core::task::explain;
 use bowline_store::{ListFilter, RunRow, RunStore};
 
 use super::Desk;
@@ -12,7 +13,7 @@ use crate::exit::Exit;
 use crate::home::Home;
 use crate::home_args::AdoptArgs;
 use crate::question::read_line;
-use crate::render::{Screen, words};
+use crate::render::{Screen, escape, words};
 
 /// Shows what is in a home, and takes it over.
 pub(crate) async fn adopt(screen: &Screen, args: &AdoptArgs) -> Result<Exit, CliError> {
@@ -23,51 +24,66 @@ pub(crate) async fn adopt(screen: &Screen, args: &AdoptArgs) -> Result<Exit, Cli
         return Ok(Exit::Committed);
     }
     let desk = Desk { home, screen };
-    show(&desk).await?;
+    let engine = if desk.home.has_store() { Some(desk.home.observe()?) } else { None };
+    match &engine {
+        Some(engine) => show(&desk, engine.store().as_ref()).await?,
+        None => screen.line(&format!("there are no runs in {}", desk.home.path().display())),
+    }
     if !args.yes && !agreed(screen).await? {
         screen.line("not adopted; nothing was changed");
         return Ok(Exit::Refused);
+    }
+    if let Some(engine) = &engine {
+        // What was cached beside the journals was not shown, and is not gone on from.
+        engine.store().drop_checkpoints().await?;
     }
     desk.home.adopt()?;
     screen.line(&format!("adopted: {} is yours", desk.home.path().display()));
     Ok(Exit::Committed)
 }
 
-async fn show(desk: &Desk<'_>) -> Result<(), CliError> {
-    if !desk.home.has_store() {
-        desk.screen.line(&format!("there are no runs in {}", desk.home.path().display()));
-        return Ok(());
+/// Everything that would be done with the user's rights, from the journals: what stands beside
+/// them is a cache, which whoever made the home may have filled as they liked.
+async fn show(desk: &Desk<'_>, store: &dyn RunStore) -> Result<(), CliError> {
+    let mut rows = store.list(ListFilter { max: usize::MAX, ..ListFilter::default() }).await?;
+    let mut open = Vec::new();
+    let mut lies = Vec::new();
+    for row in &mut rows {
+        let said = row.summary.is_over();
+        let run = journal(store, row).await?;
+        row.summary = bowline::summary(&run);
+        if row.summary.is_over() != said {
+            lies.push(row.run.clone());
+        }
+        if can_go_on(&run) {
+            open.push(run);
+        }
     }
-    let engine = desk.home.observe()?;
-    let store = engine.store();
-    let rows = store.list(ListFilter { max: usize::MAX, ..ListFilter::default() }).await?;
     table(desk, &rows);
-    let open: Vec<&RunRow> = rows.iter().filter(|row| !row.summary.is_over()).collect();
     let many = words::several(open.len() as u64, "run");
     desk.screen.line(&format!("\n{many} can go on, with your rights, once this home is yours"));
-    for row in open {
-        let outside = task(store.as_ref(), row).await?.as_ref().is_some_and(is_uncaged);
-        if outside {
-            desk.screen.line(&format!("  {} runs its programs without a sandbox", row.run));
-        }
+    for run in open {
+        desk.screen.line(&format!("\nrun {}", run.id));
+        explain(&run.task).iter().for_each(|line| desk.screen.line(&format!("  {}", escape::line(line))));
+    }
+    for run in lies {
+        desk.screen.line(&format!(
+            "\nwarning: the list said otherwise of run {run} than its journal: somebody changed it"
+        ));
     }
     Ok(())
 }
 
-/// The task of a run, from its first event.
-async fn task(store: &dyn RunStore, row: &RunRow) -> Result<Option<Task>, CliError> {
-    let first = bowline::history(store, &row.run, 1, 1).await?;
-    Ok(first.into_iter().find_map(|(_, _, event)| match event {
-        Event::Submitted(submission) => Some(submission.task),
-        _ => None,
-    }))
+/// A run as its journal says, which must be whole.
+async fn journal(store: &dyn RunStore, row: &RunRow) -> Result<Run, CliError> {
+    store.prove(&row.run).await?;
+    Ok(bowline::fold(store, &row.run, u64::MAX).await?.run)
 }
 
-fn is_uncaged(task: &Task) -> bool {
-    match task.sandbox {
-        Sandbox::None | Sandbox::IfAvailable => true,
-        Sandbox::Cage { .. } => false,
-    }
+/// It has not ended, can be taken up again, or still owes something.
+fn can_go_on(run: &Run) -> bool {
+    let is_final = matches!(run.ending(), Some(Ending::Committed { .. } | Ending::Failed { .. }));
+    !is_final || run.has_afterwork()
 }
 
 async fn agreed(screen: &Screen) -> Result<bool, CliError> {

@@ -9,9 +9,9 @@ use bowline_core::id::Millis;
 use bowline_core::journal::Record;
 use bowline_core::message::Payload;
 use bowline_core::provenance::Digest;
-use bowline_core::run::Run;
+use bowline_core::run::{Run, STATE};
 use bowline_core::view::Provenance;
-use bowline_store::{EndingKind, RunRow, RunStore, StoreError};
+use bowline_store::{Checkpoint, EndingKind, RunRow, RunStore, StoreError};
 use serde_json::Value;
 
 /// Records read at once.
@@ -33,6 +33,7 @@ pub(crate) struct Findings {
 /// Examines a run.
 pub(crate) async fn examine(store: &dyn RunStore, row: &RunRow) -> Result<Findings, StoreError> {
     let mut walk = Walk::new(row);
+    walk.kept = store.checkpoint(&row.run).await?.filter(|kept| kept.version == STATE);
     let mut next = 1;
     loop {
         let page = match store.records(&row.run, next, PAGE).await {
@@ -76,6 +77,8 @@ struct Walk<'a> {
     /// Hash and time of the record before the one that is looked at.
     before: (Digest, Millis),
     named: BTreeSet<(Digest, u64)>,
+    /// The cached state, until the walk comes by it.
+    kept: Option<Checkpoint>,
 }
 
 impl<'a> Walk<'a> {
@@ -97,6 +100,7 @@ impl<'a> Walk<'a> {
             facts: Provenance::new(&row.run),
             before: (Digest::ZERO, Millis(0)),
             named: BTreeSet::new(),
+            kept: None,
         }
     }
 
@@ -128,6 +132,19 @@ impl<'a> Walk<'a> {
         self.found.events += count;
         self.found.hashes.push((record.hash, self.next_seq - 1));
         self.before = (record.hash, record.at);
+        self.cached();
+    }
+
+    /// A worker goes on from the cached state, so it must be what the journal folds to.
+    fn cached(&mut self) {
+        let seq = self.next_seq - 1;
+        let Some(kept) = self.kept.take_if(|kept| kept.seq == seq) else { return };
+        let cached = Run::from_checkpoint(kept.version, &kept.state).map(|run| run.to_checkpoint());
+        if cached != self.run.as_ref().map(Run::to_checkpoint) {
+            self.problem(format!(
+                "the cached state at event {seq} is not what the journal says: it was changed, and a worker would go on from it"
+            ));
+        }
     }
 
     fn event(&mut self, event: &Event, at: Millis) {

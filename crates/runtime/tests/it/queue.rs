@@ -12,8 +12,8 @@ use bowline::core::provenance::Digest;
 use bowline::core::task::Submission;
 use bowline::core::tool::{Consent, Repeat, ToolSpec, Touch};
 use bowline::store::{
-    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, MemoryStore, Removal, RunRow, RunStore,
-    SignalId, StoreError, Submitted, Tombstone,
+    Append, AppendError, Checkpoint, Claimed, Fence, Letter, ListFilter, Mail, MemoryStore, Removal, RunRow,
+    RunStore, SignalId, StoreError, Submitted, Tombstone,
 };
 use bowline::tools::{CallContext, Tool, ToolOutput};
 use bowline::{Clock, EngineError, Stopped};
@@ -192,6 +192,14 @@ impl RunStore for Unreadable {
 
     async fn records(&self, run: &RunId, from_seq: u64, max: usize) -> Result<Vec<Record>, StoreError> {
         self.store.records(run, from_seq, max).await
+    }
+
+    async fn checkpoint(&self, run: &RunId) -> Result<Option<Checkpoint>, StoreError> {
+        self.store.checkpoint(run).await
+    }
+
+    async fn drop_checkpoints(&self) -> Result<(), StoreError> {
+        self.store.drop_checkpoints().await
     }
 
     async fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError> {

@@ -141,6 +141,21 @@ pub(super) async fn a_checkpoint_comes_back_with_the_tail_behind_it(store: Store
     Ok(())
 }
 
+pub(super) async fn checkpoints_are_told_and_thrown_away(store: Store) -> Outcome {
+    let mut fence = owned(&store, "one").await?;
+    ensure!(store.checkpoint(&fence.run).await?.is_none(), "a checkpoint of nothing");
+    let mut kept = batch(&["a"]);
+    kept.checkpoint = Some((7, b"state".to_vec()));
+    store.append(&mut fence, kept).await?;
+    let found = store.checkpoint(&fence.run).await?;
+    ensure!(found.as_ref().is_some_and(|found| found.state == b"state"), "the checkpoint is {found:?}");
+    store.drop_checkpoints().await?;
+    ensure!(store.checkpoint(&fence.run).await?.is_none(), "it is still there");
+    let claimed = store.claim(&fence.run, &worker("w")?, LEASE_MS, NOW).await?;
+    ensure!(claimed.checkpoint.is_none() && seqs(&claimed.tail) == [1, 2], "{:?}", seqs(&claimed.tail));
+    Ok(())
+}
+
 pub(super) async fn a_later_checkpoint_replaces_the_one_before(store: Store) -> Outcome {
     let mut fence = owned(&store, "one").await?;
     for state in 1..=3_u8 {

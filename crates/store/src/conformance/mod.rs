@@ -109,6 +109,7 @@ const CASES: &[Case] = cases![
     journals::ten_thousand_events_load,
     journals::records_start_at_the_one_that_holds_the_event,
     journals::a_checkpoint_comes_back_with_the_tail_behind_it,
+    journals::checkpoints_are_told_and_thrown_away,
     journals::a_later_checkpoint_replaces_the_one_before,
     journals::appends_of_many_runs_at_once_do_not_mix,
     mailboxes::mail_left_before_a_claim_is_there_after_it,

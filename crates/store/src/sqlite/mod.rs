@@ -51,8 +51,8 @@ use self::writer::Writer;
 use self::writes::{Claim, ClaimOutcome, Claimant, NewRun, Posted, Sealed, SealedState};
 use crate::migrations::VERSION;
 use crate::{
-    Append, AppendError, Claimed, Fence, Letter, ListFilter, Mail, OpenError, Removal, RunRow, RunStore,
-    SignalId, StoreError, Submitted, Summary, Tombstone,
+    Append, AppendError, Checkpoint, Claimed, Fence, Letter, ListFilter, Mail, OpenError, Removal, RunRow,
+    RunStore, SignalId, StoreError, Submitted, Summary, Tombstone,
 };
 
 /// Name of the database in a store's directory.
@@ -316,6 +316,15 @@ impl RunStore for SqliteStore {
     async fn prove(&self, run: &RunId) -> Result<(), StoreError> {
         let run = run.clone();
         self.readers.read("read a journal", move |conn| reads::prove(conn, &run)).await
+    }
+
+    async fn checkpoint(&self, run: &RunId) -> Result<Option<Checkpoint>, StoreError> {
+        let run = run.clone();
+        self.readers.read("read a checkpoint", move |conn| reads::kept(conn, &run)).await
+    }
+
+    async fn drop_checkpoints(&self) -> Result<(), StoreError> {
+        self.writer.write("drop checkpoints", 0, |book| writes::drop_checkpoints(book.conn)).await
     }
 
     async fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError> {

@@ -63,6 +63,11 @@ pub(super) fn load(conn: &Connection, run: &RunId) -> Result<Loaded, StoreError>
     Ok(Loaded { found, checkpoint, tail: tail.into_iter().map(|counted| counted.record).collect() })
 }
 
+/// The run's checkpoint alone.
+pub(super) fn kept(conn: &Connection, run: &RunId) -> Result<Option<Checkpoint>, StoreError> {
+    checkpoint(conn, &row(conn, run)?)
+}
+
 /// Proves a whole journal, whatever a checkpoint says.
 pub(super) fn prove(conn: &Connection, run: &RunId) -> Result<(), StoreError> {
     let found = row(conn, run)?;

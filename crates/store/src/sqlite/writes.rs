@@ -282,6 +282,11 @@ pub(super) fn signal(conn: &Connection, run: &RunId, letter: &Posted) -> Result<
     Ok(SignalId(id.cast_unsigned()))
 }
 
+/// Throws the cached states of all runs away.
+pub(super) fn drop_checkpoints(conn: &Connection) -> Result<(), StoreError> {
+    execute(conn, "DELETE FROM checkpoints", []).map(|_| ()).map_err(trouble("drop checkpoints"))
+}
+
 /// Removes an ended run and the content only it named, and notes that it was there.
 pub(super) fn remove(book: &Book<'_>, run: &RunId, removal: &Removal) -> Result<u64, StoreError> {
     let (conn, action) = (book.conn, "remove a run");
