@@ -140,7 +140,10 @@ pub(super) fn examine_inside(home: &Path) -> Result<(), Distrust> {
     let unknown = |error| Distrust::Unknown { path: home.to_owned(), error };
     let entries = match fs::read_dir(home) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // What is not there yet is made by us, or cannot be.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
         Err(error) => return Err(unknown(error)),
     };
     for entry in entries {
@@ -268,6 +271,20 @@ mod tests {
         assert!(matches!(examine(&dir.path().join("closed/link")), Err(Distrust::Writable { .. })));
         symlink("round", dir.path().join("closed/round")).unwrap();
         assert!(matches!(examine(&dir.path().join("closed/round")), Err(Distrust::Links { .. })));
+    }
+
+    #[test]
+    fn a_home_with_anything_but_files_and_folders_in_it_is_not_trusted() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        examine_inside(&home).unwrap();
+        fs::create_dir_all(home.join("results")).unwrap();
+        fs::write(home.join("store.db"), "").unwrap();
+        examine_inside(&home).unwrap();
+        symlink("../anywhere", home.join("worker.lock")).unwrap();
+        let Err(found) = examine_inside(&home) else { panic!("a link was taken") };
+        assert!(found.what(&home).contains("worker.lock"), "{}", found.what(&home));
+        assert!(found.remedy().contains("worker.lock"), "{}", found.remedy());
     }
 
     #[test]
