@@ -227,3 +227,39 @@ fn a_backup_of_a_damaged_store_is_not_taken_for_a_home() {
     refused.complains("is not consistent").complains("earlier backup");
     assert_eq!(names(&place, "."), ["home", "saved", "task"]);
 }
+
+/// Puts the home on a disk of its own, fills it, and backs up to it; then brings back onto a full one.
+const BACKED_UP_ON_A_FULL_DISK: &str = r#"
+bowline=$1 home=$2
+mkdir disk; mount -t tmpfs -o size=64k,mode=700 tmpfs disk || exit 99
+"$bowline" --home "$home" backup disk/saved > full.out 2> full.err; echo $? > full.code
+"$bowline" --home "$home" backup saved > ok.out 2> ok.err; echo $? >> full.code
+"$bowline" restore saved disk/back > back.out 2> back.err; echo $? >> full.code
+ls -A disk > left
+"#;
+
+#[test]
+fn a_full_disk_refuses_a_backup_and_a_restore_and_nothing_is_left_on_it() {
+    let place = Place::new();
+    place.task(PLAIN, HELLO).bowline(&["run", "task", "-q"]).ends(0);
+    let own = |words: &[&str]| {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount"]).args(words);
+        command.stdin(std::process::Stdio::null()).env("USER", "tester").current_dir(place.folder.path());
+        command
+    };
+    if !own(&["true"]).output().is_ok_and(|made| made.status.success()) {
+        println!("SKIPPED: this system gives us no name space to mount in");
+        return;
+    }
+    let mut script = own(&["sh", "-c", BACKED_UP_ON_A_FULL_DISK, "sh", env!("CARGO_BIN_EXE_bowline")]);
+    script.arg(place.path("home"));
+    if ran(script).code == 99 {
+        println!("SKIPPED: a small disk cannot be mounted here");
+        return;
+    }
+    let said = [place.read("full.err"), place.read("back.err")];
+    assert_eq!(place.read("full.code"), "2\n0\n2\n", "{said:?}");
+    assert!(said.iter().all(|said| said.contains("error: ") && said.contains("free some space")), "{said:?}");
+    assert_eq!(place.read("left"), "");
+}

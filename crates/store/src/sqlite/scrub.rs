@@ -13,7 +13,7 @@ use super::{schema, trouble};
 use crate::StoreError;
 
 /// How often a log that somebody reads is tried to be emptied, and how long between.
-const TRIES: u32 = 50;
+const TRIES: u32 = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Writes the database anew and empties the log.
@@ -41,6 +41,8 @@ fn anew(path: &Path) -> Result<Connection, StoreError> {
     let opened = schema::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
     let conn = opened.map_err(|error| StoreError::Database { action: ACTION, message: error.to_string() })?;
     conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; VACUUM;")
+        // From here on a try is short: there are several.
+        .and_then(|()| conn.busy_timeout(BETWEEN))
         .map_err(trouble(ACTION))?;
     Ok(conn)
 }

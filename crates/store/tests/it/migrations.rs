@@ -352,3 +352,50 @@ fn a_copy_takes_what_stands_only_in_the_log() {
     let sound: String = copy.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");
 }
+
+#[tokio::test]
+async fn what_was_removed_is_nowhere_once_the_store_was_scrubbed_and_only_a_worker_does_that() {
+    let dir = old_store();
+    let is_there = |word: &str| {
+        fs::read_dir(dir.path()).unwrap().any(|entry| {
+            let bytes = fs::read(entry.unwrap().path()).unwrap();
+            bytes.windows(word.len()).any(|window| window == word.as_bytes())
+        })
+    };
+    let upgrade = Upgrade { copy: false, tell: &mut |_| () };
+    let store = SqliteStore::open_with(dir.path(), Role::Worker, upgrade).unwrap();
+    let ended = rows(&store).await.pop().unwrap().run;
+    assert!(is_there("Say hello"));
+    store.remove(&ended, removal()).await.unwrap();
+    let beside = SqliteStore::open(dir.path(), Role::Observer).unwrap();
+    assert!(matches!(beside.scrub().await, Err(StoreError::Observer)));
+    store.scrub().await.unwrap();
+    assert!(!is_there("Say hello"));
+    // Both go on with what is there.
+    assert_eq!(rows(&beside).await.len(), 2);
+    store.submit(&run("new"), submission("x"), NOW).await.unwrap();
+    for row in rows(&store).await {
+        store.prove(&row.run).await.unwrap();
+    }
+    drop((store, beside));
+    let sound: String = Connection::open(dir.path().join("store.db"))
+        .unwrap()
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(sound, "ok");
+}
+
+#[tokio::test]
+async fn a_log_that_somebody_keeps_reading_is_not_taken_for_emptied() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path(), Role::Worker).unwrap();
+    store.submit(&run("one"), submission("x"), NOW).await.unwrap();
+    let reader = Connection::open(dir.path().join("store.db")).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    reader.query_row("SELECT count(*) FROM runs", [], |_| Ok(())).unwrap();
+    let busy = store.scrub().await.unwrap_err();
+    assert!(matches!(busy, StoreError::Busy { .. }), "{busy:?}");
+    reader.execute_batch("ROLLBACK").unwrap();
+    store.scrub().await.unwrap();
+    assert_eq!(fs::metadata(dir.path().join("store.db-wal")).map_or(0, |log| log.len()), 0);
+}
