@@ -130,11 +130,8 @@ pub(super) fn list(conn: &Connection, filter: &ListFilter) -> Result<Vec<RunRow>
     let named = if filter.prefix.is_empty() { "?1 = ''" } else { "id >= ?1 AND id < ?1 || char(1114111)" };
     let sql = format!("SELECT {RUN_COLUMNS} FROM runs WHERE {open} AND {named} ORDER BY key DESC LIMIT ?2");
     let found = collect(conn, "list runs", &sql, params![filter.prefix, limit(filter.max)], rows::run_row)?;
-    let exact = found.into_iter().map(|keyed| match keyed.row.summary.is_over() {
-        true => Ok(keyed.row),
-        false => up_to_date(conn, keyed).map(|keyed| keyed.row),
-    });
-    exact.collect()
+    // Also of runs that have ended: an undo goes on behind the ending, and may have been killed.
+    found.into_iter().map(|keyed| up_to_date(conn, keyed).map(|keyed| keyed.row)).collect()
 }
 
 /// Records as they are stored, damaged or not.
