@@ -64,7 +64,8 @@ impl Set {
         names.iter().map(|name| self.fixture(name)).collect()
     }
 
-    /// What its examples ended with in the hands of the program that recorded it.
+    /// What its examples ended with in the hands of the program that recorded it. A set of
+    /// some scenarios has none.
     pub fn examples(&self) -> Result<BTreeMap<String, Codes>> {
         examples::recorded(&self.folder)
     }

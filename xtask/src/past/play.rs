@@ -57,6 +57,17 @@ impl Programs {
         command
     }
 
+    /// What a script in a world ends with, and what it prints on either stream.
+    pub fn sh(&self, world: &World, script: &str) -> Result<(i32, String)> {
+        let ran = self.script(world, &format!("exec 2>&1\n{script}")).output().context("cannot start sh")?;
+        Ok((ran.status.code().unwrap_or(-1), String::from_utf8_lossy(&ran.stdout).into_owned()))
+    }
+
+    /// The same of `bowline` with these words, as a shell reads them.
+    pub fn bowline(&self, world: &World, words: &[&str]) -> Result<(i32, String)> {
+        self.sh(world, &format!("bowline {}", words.join(" ")))
+    }
+
     /// What `bowline` prints about a home.
     pub(super) fn ask(&self, world: &World, home: &Path, words: &[&str]) -> Result<String> {
         let mut command = self.script(world, "exec bowline --home \"$LOOK\" \"$@\"");
