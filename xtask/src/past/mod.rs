@@ -1,7 +1,7 @@
 //! Fixtures of the past: homes with open runs, and journals, as earlier versions of the
 //! program left them (`fixtures/past`).
 //!
-//! [`record`] makes a set with any program given by its path; [`Fixture`] is one home of a
+//! [`run`] makes a set with any program given by its path; [`Fixture`] is one home of a
 //! set, unpacked to the very place it was recorded in and finished step by step; a
 //! [`manifest`] keeps every byte of a set as it was. The tests that finish old runs with
 //! today's program use the same steps and the same [`Facts`] (`crates/cli/tests/it/past.rs`).

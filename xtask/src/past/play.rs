@@ -212,8 +212,12 @@ mod tests {
 
     #[test]
     fn a_step_is_killed_at_the_line_it_is_waited_for_and_with_what_it_started() {
-        let step = "run = \"echo a; echo a; (sleep 0.3; touch late) & sleep 9\"\nkill = \"a\"\nnth = 2\nseconds = 5\n";
-        played("killed", step).unwrap();
+        let world = World::take("test", "killed").unwrap();
+        let step = |text: &str| -> Result<()> {
+            play(&toml::from_str(text)?, &world, &Programs::in_folder(Path::new("/nowhere")))
+        };
+        step("run = \"echo a; echo a; (sleep 0.2; touch late) & sleep 9\"\nkill = \"a\"\nnth = 2\nseconds = 5\n").unwrap();
+        step("run = \"sleep 0.4; test ! -e late\"\n").unwrap();
     }
 
     #[test]

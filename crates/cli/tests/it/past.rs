@@ -122,7 +122,7 @@ fn without_any_checkpoint_it_is_finished_the_same() {
 #[test]
 fn a_checkpoint_of_a_shape_nobody_knows_is_thrown_away_and_the_run_finished_the_same() {
     let mut fixtures = fixtures();
-    fixtures.retain(|fixture| ["in-flight", "rollback", "long"].contains(&fixture.name.as_str()));
+    fixtures.retain(|fixture| ["in-flight", "rollback", "undo"].contains(&fixture.name.as_str()));
     finish(&fixtures, |world| {
         assert_ne!(changed(world, "UPDATE checkpoints SET version = 4000000"), 0, "each run had one");
     });
@@ -220,7 +220,7 @@ fn an_old_home_on_a_disk_that_is_read_only_is_read_or_refused_with_what_to_do() 
     let today = Today::new();
     let fixtures: Vec<Fixture> = fixtures()
         .into_iter()
-        .filter(|fixture| ["in-flight", "long"].contains(&fixture.name.as_str()))
+        .filter(|fixture| ["in-flight", "many-files"].contains(&fixture.name.as_str()))
         .collect();
     for fixture in fixtures {
         let world = fixture.unpack().unwrap();
