@@ -131,9 +131,9 @@ fn a_checkpoint_of_a_shape_nobody_knows_is_thrown_away_and_the_run_finished_the_
 #[test]
 fn a_checkpoint_that_says_less_than_its_hash_is_thrown_away_and_the_run_finished_the_same() {
     let mut fixtures = fixtures();
-    fixtures.retain(|fixture| fixture.name == "long");
+    fixtures.retain(|fixture| ["plan-parallel", "repairing"].contains(&fixture.name.as_str()));
     finish(&fixtures, |world| {
-        assert_ne!(changed(world, "UPDATE checkpoints SET state = substr(state, 1, 4000)"), 0);
+        assert_ne!(changed(world, "UPDATE checkpoints SET state = substr(state, 1, length(state) - 1)"), 0);
     });
 }
 
