@@ -4,7 +4,8 @@
 //! never killed with the runtime. [`tool`] is the command tool a run calls.
 //! [`oracle`] starts the ledger, keeps the client log and asks the checker
 //! (`checker/check.py`) for its verdict. [`kill`] kills the real program and
-//! resumes it, with all of these as witnesses. [`world`] runs the engine in a
+//! resumes it, with all of these as witnesses. [`past`] helps to record homes that later
+//! versions must finish. [`world`] runs the engine in a
 //! world that is simulated from a seed.
 //!
 //! Invariants
@@ -17,5 +18,6 @@ pub mod clock;
 pub mod kill;
 pub mod ledger;
 pub mod oracle;
+pub mod past;
 pub mod tool;
 pub mod world;

@@ -12,6 +12,10 @@
 //!                                     kill N migrations of an old store, judge it
 //! bowline-sim sim [--seeds N] [--seed S] | --bugs
 //!                                     run the engine in simulated worlds, judge it
+//! bowline-sim past checkpoint --home HOME
+//!                                     write a checkpoint of where each run of a home stands
+//! bowline-sim past journals --home HOME
+//!                                     print the journals of a home with the content they name
 //! ```
 
 #![expect(clippy::print_stderr, reason = "a program tells people what went wrong on standard error")]
@@ -29,6 +33,7 @@ use bowline_sim::kill::{self, Outcome, every, migrating};
 use bowline_sim::ledger::serve::serve;
 use bowline_sim::ledger::wire::LINE_MAX;
 use bowline_sim::oracle::READY;
+use bowline_sim::past::{self, PastError};
 use bowline_sim::tool::{Answer, Errand, run};
 use bowline_sim::world::report;
 
@@ -37,7 +42,8 @@ const USAGE: &str = "usage: bowline-sim ledger --dir DIR
        bowline-sim kill --bowline PROGRAM --checker SCRIPT [--count N] [--doubles N] [--triples N] [--seed S]
                         [--workers N] [--batch N] [--every STEP] [--sabotage NAME] [--dir DIR]
                         [--migrations N --old-store STATEMENTS]
-       bowline-sim sim --seeds N [--seed FIRST] | --seed S | --bugs";
+       bowline-sim sim --seeds N [--seed FIRST] | --seed S | --bugs
+       bowline-sim past checkpoint|journals --home HOME";
 /// The conventional exit code of a command line that makes no sense.
 const EXIT_USAGE: u8 = 64;
 
@@ -52,6 +58,10 @@ fn main() -> ExitCode {
         },
         ["kill", words @ ..] => kill_harness(words),
         ["sim", words @ ..] => simulate(words),
+        ["past", "checkpoint", "--home", home] => told(&past::checkpoint(Path::new(home))),
+        ["past", "journals", "--home", home] => {
+            told(&past::journals(Path::new(home), &mut io::stdout().lock()))
+        }
         _ => usage(),
     }
 }
@@ -59,6 +69,12 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!("{USAGE}");
     ExitCode::from(EXIT_USAGE)
+}
+
+fn told(outcome: &Result<(), PastError>) -> ExitCode {
+    let Err(error) = outcome else { return ExitCode::SUCCESS };
+    eprintln!("bowline-sim: {error}\n  {}", error.remedy());
+    ExitCode::FAILURE
 }
 
 fn ledger(folder: &Path) -> ExitCode {

@@ -19,6 +19,7 @@ pub mod mcp;
 pub mod metadata;
 pub mod mutants;
 pub mod offence;
+pub mod past;
 pub mod prove;
 pub mod redteam;
 pub mod sim;

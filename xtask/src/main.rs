@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, prove, redteam, sim, tidy};
+use xtask::{
+    ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, past, prove, redteam, sim, tidy,
+};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -23,6 +25,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   benign PATH…  false alarms of the guard against injections among the texts below the paths
   hostile DIR   the guards against hostile cases: every set (NAME.jsonl) found in DIR (--rounds N of its races)
   redteam [DIR] attacks on the real program, each a file in DIR (fixtures/redteam), with and without the wall
+  fixtures record --bin PROGRAM --out DIR [NAME…]
+                homes with open runs, and journals, as this program leaves them (fixtures/past)
   mcp DIR       real MCP servers and the conformance suite, installed into DIR
   mutants [ARG…] breaks core::guard, or FILE…, in small ways; a test must notice
                 (--shard K/N, --tests PACKAGE[::TARGET[::PART]], --anew)
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
         ("hostile", [folder, options @ ..]) => hostile::run(&root, folder, options).map(|()| true),
         ("benign", paths) => hostile::benign(&root, paths).map(|()| true),
         ("redteam", words) => redteam::run(&root, words).map(|()| true),
+        ("fixtures", [record, words @ ..]) if record == "record" => past::run(&root, words).map(|()| true),
         ("mcp", [folder]) => mcp::run(&root, folder).map(|()| true),
         ("mutants", words) => mutants::run(&root, words).map(|()| true),
         ("fuzz", words) => fuzz::run(&root, words).map(|()| true),

@@ -484,7 +484,7 @@ impl Engine {
     }
 
     async fn work(&self, claimed: Claimed) -> Result<Stopped, EngineError> {
-        let mut clerk = self.inner.clerk(claimed)?;
+        let mut clerk = self.inner.clerk(claimed).await?;
         // Whoever ends or answers a run is heard even where it cannot be worked on.
         clerk.read_mail().await?;
         if let Some(stopped) = self.over(&clerk).await {
@@ -561,8 +561,8 @@ async fn deliver(store: Arc<dyn RunStore>, hub: Arc<Hub>) {
 
 impl Inner {
     /// Whoever reads the mail of a claimed run.
-    fn clerk(&self, claimed: Claimed) -> Result<Clerk, EngineError> {
-        let run = fold::from_claim(&claimed)?.run;
+    async fn clerk(&self, claimed: Claimed) -> Result<Clerk, EngineError> {
+        let run = fold::from_claim(self.store.as_ref(), &claimed).await?.run;
         let (store, clock, hub) = (self.store.clone(), self.clock.clone(), self.hub.clone());
         Ok(Clerk { run, fence: claimed.fence, store, clock, hub })
     }

@@ -5,7 +5,7 @@ use bowline_core::event::Event;
 use bowline_core::id::{Millis, RunId};
 use bowline_core::journal::Record;
 use bowline_core::run::Run;
-use bowline_store::{Claimed, RunStore};
+use bowline_store::{Checkpoint, Claimed, RunStore};
 
 use crate::error::EngineError;
 
@@ -21,11 +21,17 @@ pub struct Folded {
     pub folded: u64,
 }
 
-/// Folds what a claim returned.
-pub(crate) fn from_claim(claimed: &Claimed) -> Result<Folded, EngineError> {
-    let checkpoint = claimed.checkpoint.as_ref();
-    let state = checkpoint.and_then(|found| Run::from_checkpoint(found.version, &found.state));
+/// Folds what a claim returned. A checkpoint that is not understood, since another version
+/// wrote it, counts as none: the whole journal is folded.
+pub(crate) async fn from_claim(store: &dyn RunStore, claimed: &Claimed) -> Result<Folded, EngineError> {
     let id = &claimed.fence.run;
+    let understood = |found: &Checkpoint| Run::from_checkpoint(found.version, &found.state);
+    let state = match claimed.checkpoint.as_ref().map(understood) {
+        // The claim brought no more than what is behind the checkpoint.
+        Some(None) => return fold(store, id, u64::MAX).await,
+        Some(state) => state,
+        None => None,
+    };
     let mut folding = Folding { run: state, folded: 0 };
     for record in &claimed.tail {
         folding.add(id, record, u64::MAX)?;

@@ -1,6 +1,6 @@
 //! A store whose journal an older build wrote: everything that reads still reads it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bowline_core::provenance::{Digest, canonical_value};
 use rusqlite::{Connection, params};
@@ -8,18 +8,41 @@ use serde_json::Value;
 
 use crate::{HELLO, PLAIN, Place};
 
-/// Puts a golden journal into a store, in the place of the run that is there.
-fn planted(format: u16) -> Place {
+/// Puts golden journals into a store, in the place of the run that is there.
+fn planted(files: &[PathBuf]) -> Place {
     let place = Place::new();
     place.task(PLAIN, HELLO).bowline(&["run", "task", "-q"]).ends(0);
     let store = Connection::open(place.path("home/store.db")).unwrap();
-    let name = format!("../../fixtures/journals/format-{format}.jsonl");
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
-    store.execute_batch("DELETE FROM records; DELETE FROM blobs; DELETE FROM checkpoints").unwrap();
-    for line in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
-        plant(&store, &line);
+    store.execute_batch("BEGIN; DELETE FROM records; DELETE FROM blobs; DELETE FROM checkpoints").unwrap();
+    for file in files {
+        let text = std::fs::read_to_string(file).unwrap();
+        for line in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            plant(&store, &line);
+        }
     }
+    store.execute_batch("DELETE FROM runs WHERE key = 1; COMMIT").unwrap();
     place
+}
+
+fn fixtures(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+}
+
+fn golden(format: u16) -> Place {
+    planted(&[fixtures("journals").join(format!("format-{format}.jsonl"))])
+}
+
+/// The row of a run, made like that of the run that was there.
+fn row(store: &Connection, run: &str) -> i64 {
+    let find = "SELECT key FROM runs WHERE id = ?1";
+    if let Ok(key) = store.query_row(find, [run], |row| row.get(0)) {
+        return key;
+    }
+    let sql = "INSERT INTO runs (key, id, request, fingerprint, created, updated, epoch, worker, lease, next_seq, head,
+               ended, waiting, summary) SELECT (SELECT max(key) + 1 FROM runs), ?1, NULL, fingerprint, created, updated, epoch,
+               NULL, 0, 1, head, 1, 0, summary FROM runs WHERE key = 1";
+    store.execute(sql, [run]).unwrap();
+    store.query_row(find, [run], |row| row.get(0)).unwrap()
 }
 
 fn plant(store: &Connection, line: &Value) {
@@ -39,17 +62,27 @@ fn plant(store: &Connection, line: &Value) {
     let count = i64::try_from(line["events"].as_array().unwrap().len()).unwrap();
     let hash = Digest::parse(line["hash"].as_str().unwrap()).unwrap().0;
     let sql =
-        "INSERT INTO records (run, seq, count, at, format, hash, body) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)";
+        "INSERT INTO records (run, seq, count, at, format, hash, body) VALUES (?7, ?1, ?2, ?3, ?4, ?5, ?6)";
     let body = canonical_value(&line["events"]);
-    store.execute(sql, params![number("seq"), count, number("at"), number("format"), hash, body]).unwrap();
-    let sql = "UPDATE runs SET id = ?1, next_seq = ?2, head = ?3 WHERE key = 1";
-    store.execute(sql, params![line["run"].as_str(), number("seq") + count, hash]).unwrap();
+    let key = row(store, line["run"].as_str().unwrap());
+    store
+        .execute(sql, params![number("seq"), count, number("at"), number("format"), hash, body, key])
+        .unwrap();
+    let sql = "UPDATE runs SET next_seq = ?2, head = ?3 WHERE key = ?1";
+    store.execute(sql, params![key, number("seq") + count, hash]).unwrap();
+    for ended in
+        line["events"].as_array().unwrap().iter().filter_map(|event| event["ended"]["ending"].as_object())
+    {
+        let ending = ended.keys().next().unwrap();
+        let sql = "UPDATE runs SET summary = json_set(summary, '$.ending', ?2) WHERE key = ?1";
+        store.execute(sql, params![key, ending]).unwrap();
+    }
 }
 
 #[test]
 fn a_journal_of_an_older_format_is_shown_replayed_and_verified() {
     for format in [1, 2] {
-        let place = planted(format);
+        let place = golden(format);
         place.bowline(&["audit", "verify"]).ends(0).says("consistent: 39 events");
         place.bowline(&["show", "last"]).ends(0).says("committed");
         place.bowline(&["replay", "last", "--to", "20"]).ends(0).says("step 3");
@@ -60,9 +93,23 @@ fn a_journal_of_an_older_format_is_shown_replayed_and_verified() {
 
 #[test]
 fn a_journal_of_a_newer_format_is_refused_and_never_skipped() {
-    let place = planted(2);
+    let place = golden(2);
     let store = Connection::open(place.path("home/store.db")).unwrap();
     store.execute("UPDATE records SET format = 99 WHERE seq > 30", []).unwrap();
     place.bowline(&["replay", "last"]).ends(2).complains("has format 99");
     place.bowline(&["audit", "verify"]).ends(1).says("does not match its hash");
+}
+
+#[test]
+fn every_journal_that_earlier_versions_left_is_shown_and_found_consistent() {
+    let folder =
+        |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let sets = folder(fixtures("past"));
+    let files: Vec<PathBuf> = sets.flat_map(|set| folder(set.join("journals"))).collect();
+    assert!(files.len() > 20, "{files:?}");
+    let place = planted(&files);
+    let told = place.bowline(&["audit", "verify", "--json"]).ends(0).objects();
+    assert!(told.len() > 100 && told.iter().all(|run| run["ok"] == true), "{told:?}");
+    let listed = place.bowline(&["runs", "--all", "--json"]).ends(0).objects();
+    assert_eq!(listed.len(), told.len());
 }

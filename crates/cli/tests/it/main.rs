@@ -27,6 +27,7 @@ mod journal;
 mod local;
 mod mcp;
 mod outlet;
+mod past;
 mod people;
 mod plan;
 mod promote;

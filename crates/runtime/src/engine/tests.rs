@@ -1,5 +1,8 @@
 //! What the engine makes of work that ends otherwise than by itself.
 
+use bowline_core::event::Event;
+use bowline_store::Append;
+
 use super::*;
 
 fn run() -> RunId {
@@ -41,13 +44,9 @@ impl Clock for PausedClock {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_claim_is_kept_while_something_takes_longer_than_it_lasts() {
-    let store: Arc<dyn RunStore> = Arc::new(bowline_store::MemoryStore::default());
-    let clock = Arc::new(PausedClock(tokio::time::Instant::now()));
-    let engine = Engine::builder(store.clone()).clock(clock.clone()).build();
+fn submission() -> Submission {
     let task = serde_json::json!({ "goal": "g", "model": "a:b", "review": "never" });
-    let submission = Submission {
+    Submission {
         task: bowline_core::task::parse(&task).unwrap(),
         tools: Vec::new(),
         key: None,
@@ -62,8 +61,35 @@ async fn a_claim_is_kept_while_something_takes_longer_than_it_lasts() {
         critic_price: None,
         prices: Default::default(),
         contexts: Default::default(),
-    };
-    store.submit(&run(), submission, clock.now()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_of_another_version_counts_as_none_and_the_whole_journal_is_folded() {
+    let store = bowline_store::MemoryStore::default();
+    let (worker, now) = (WorkerId::parse("w").unwrap(), bowline_core::id::Millis(1));
+    store.submit(&run(), submission(), now).await.unwrap();
+    for (version, state) in [(bowline_core::run::STATE + 1, "{}"), (bowline_core::run::STATE, "no state")] {
+        let mut fence = store.claim(&run(), &worker, LEASE_MS, now).await.unwrap().fence;
+        let events = vec![Event::SignalRefused { by: "p".into(), why: "w".into() }];
+        let checkpoint = Some((version, state.into()));
+        let summary = store.row(&run()).await.unwrap().summary;
+        let batch = Append { at: now, events, blobs: Vec::new(), checkpoint, summary, consumed: Vec::new() };
+        store.append(&mut fence, batch).await.unwrap();
+        let claimed = store.claim(&run(), &worker, LEASE_MS, now).await.unwrap();
+        assert!(claimed.checkpoint.is_some() && claimed.tail.is_empty());
+        let folded = fold::from_claim(&store, &claimed).await.unwrap();
+        assert_eq!(folded.run, fold::fold(&store, &run(), u64::MAX).await.unwrap().run, "version {version}");
+        assert_eq!(folded.folded + 1, claimed.fence.next_seq);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_kept_while_something_takes_longer_than_it_lasts() {
+    let store: Arc<dyn RunStore> = Arc::new(bowline_store::MemoryStore::default());
+    let clock = Arc::new(PausedClock(tokio::time::Instant::now()));
+    let engine = Engine::builder(store.clone()).clock(clock.clone()).build();
+    store.submit(&run(), submission(), clock.now()).await.unwrap();
     let claimed = store.claim(&run(), &engine.inner.worker, LEASE_MS, clock.now()).await.unwrap();
     let other = WorkerId::parse("other").unwrap();
     let slow = async {

@@ -1,51 +1,15 @@
 //! Golden journals: what an older build wrote still opens, and means the same.
 
-use std::path::Path;
-
 use bowline::core::event::{Ending, Event};
-use bowline::core::id::{Millis, RunId};
 use bowline::core::journal::Record;
-use bowline::core::provenance::{Digest, canonical_value};
-use bowline::core::run::Run;
-use bowline::core::view::{self, Provenance};
-use serde_json::Value;
+use bowline::core::provenance::Digest;
+use bowline::core::view;
+
+use crate::journals::{fixtures, fold, read};
 
 /// The records of a golden journal, in order.
 fn records(format: u16) -> Vec<Record> {
-    let name = format!("../../fixtures/journals/format-{format}.jsonl");
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.filter(|line| line.get("run").is_some()).map(|line| record(&line)).collect()
-}
-
-fn record(line: &Value) -> Record {
-    Record {
-        run: RunId::parse(line["run"].as_str().unwrap()).unwrap(),
-        seq: line["seq"].as_u64().unwrap(),
-        at: Millis(line["at"].as_u64().unwrap()),
-        format: u16::try_from(line["format"].as_u64().unwrap()).unwrap(),
-        body: canonical_value(&line["events"]),
-        hash: Digest::parse(line["hash"].as_str().unwrap()).unwrap(),
-    }
-}
-
-/// The state and the provenance a journal folds to.
-fn fold(records: &[Record]) -> (Run, Provenance) {
-    let mut head = Digest::ZERO;
-    let mut run: Option<Run> = None;
-    let mut provenance = Provenance::new(&records[0].run);
-    for record in records {
-        record.verify(head).unwrap();
-        head = record.hash;
-        for event in record.events().unwrap() {
-            provenance.note(&event, record.at);
-            match &mut run {
-                Some(run) => run.apply(&event, record.at),
-                None => run = Run::begin(&record.run, &event, record.at),
-            }
-        }
-    }
-    (run.unwrap(), provenance)
+    read(&fixtures("journals").join(format!("format-{format}.jsonl"))).remove(0)
 }
 
 #[test]

@@ -143,11 +143,8 @@ pub(super) fn list(conn: &Connection, filter: &ListFilter) -> Result<Vec<RunRow>
     );
     let values = params![filter.prefix, limit(filter.max), filter.class];
     let found = collect(conn, "list runs", &sql, values, rows::run_row)?;
-    let exact = found.into_iter().map(|keyed| match keyed.row.summary.is_over() {
-        true => Ok(keyed.row),
-        false => up_to_date(conn, keyed).map(|keyed| keyed.row),
-    });
-    exact.collect()
+    // Also of runs that have ended: an undo goes on behind the ending, and may have been killed.
+    found.into_iter().map(|keyed| up_to_date(conn, keyed).map(|keyed| keyed.row)).collect()
 }
 
 /// What is left of runs that were removed, the latest first.

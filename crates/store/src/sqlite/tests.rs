@@ -353,6 +353,22 @@ async fn a_lost_group_is_forgotten_and_the_run_goes_on_from_what_is_stored() {
 }
 
 #[tokio::test]
+async fn a_run_that_has_ended_and_is_worked_on_again_is_listed_where_its_journal_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let mut fence = owned(&store, "one").await;
+    for text in ["ends", "undone", "undone more"] {
+        let mut over = batch(text);
+        over.summary.ending = Some(EndingKind::Committed);
+        store.append(&mut fence, over).await.unwrap();
+    }
+    // Killed: nobody released it, and nobody wrote its row once more.
+    let row = store.row(&fence.run).await.unwrap();
+    assert_eq!((row.next_seq, row.head), (fence.next_seq, fence.head));
+    assert_eq!(store.list(ListFilter::default()).await.unwrap(), [row]);
+}
+
+#[tokio::test]
 async fn a_halted_run_removed_while_it_is_reopened_is_gone_and_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
