@@ -131,10 +131,11 @@ mod tests {
         let cages = Cages::with(launcher(&program)).for_one_run(vec!["/nowhere/of/ours".into()]);
         let Ok(bubblewrap) = Cage::look(&cages.outside()) else { return };
         let known: Result<Cage, NoCage> = Err(no_cage("it was tried before", "", false));
-        cages.tried.lock().unwrap().push((bubblewrap.clone(), known));
+        cages.tried.lock().unwrap().push((bubblewrap, known));
         assert_eq!(cages.cage().await.unwrap_err().what, "it was tried before");
         // A run that writes where it lies does not get it, tried or not.
-        let writes_there = cages.for_one_run(vec![bubblewrap.parent().unwrap().to_owned()]);
+        let writes_there =
+            cages.for_one_run(std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect());
         let missing = writes_there.cage().await.unwrap_err();
         assert!(missing.what.contains("was passed over") && missing.passing, "{missing}");
     }
