@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 use bowline::core::event::LandOutcome;
-use bowline::tools::{Workspace, isolation};
+use bowline::tools::{Sandbox, Workspace, isolation};
 
 use crate::Bench;
 use crate::report::{Judged, Section, Target};
@@ -36,7 +36,9 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section> {
             git(&tree, &["worktree", "add", "-q", "--detach", &worktree.display().to_string()])
         })?);
         last = (bench.folder(&format!("copy-{round}")), bench.folder(&format!("bases/{round}.json")));
-        ours.push(millis(|| Ok(runtime.block_on(isolation::prepare(&tree, &last.0, &last.1))?))?);
+        ours.push(millis(|| {
+            Ok(runtime.block_on(isolation::prepare(&tree, &last.0, &last.1, &Sandbox::Off))?)
+        })?);
     }
     section.tell("`git worktree add`", format!("{:.0} ms {}", median(theirs.clone()), range(&theirs)));
     let result = format!(

@@ -12,7 +12,7 @@ use bowline::core::control::Ppm;
 use bowline::core::untrusted::{Mark, render};
 use bowline::core::verify::{Assertion, Of, Proof, Target as About};
 use bowline::tools::{Launcher, Workspace, check, evidence, file_work_in_place};
-use bowline_cage::{Bounds, Cage, Ended, Grant};
+use bowline_cage::{Bounds, Cage, Ended, Grant, Outside};
 use bowline_net::{Policy, Tier};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn millis<T>(work: impl FnOnce() -> T) -> (T, f64) {
 }
 
 fn cage(bench: &Bench, section: &mut Section) -> Result<()> {
-    let cage = match Cage::find(Launcher::this_program([CAGE])?) {
+    let cage = match Cage::find(Launcher::this_program([CAGE])?, &Outside::here()) {
         Ok(cage) => cage,
         Err(missing) => {
             section.tell("start of a program in the cage", format!("no cage here: {missing}"));

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,6 +20,7 @@ use crate::filter;
 use crate::grant::{Grant, Network};
 use crate::mounts::{LAUNCHER, Layout, PROXY};
 use crate::order::{Bounds, Order};
+use crate::outside::Outside;
 use crate::report::Report;
 use crate::run;
 
@@ -117,15 +117,20 @@ impl Hold {
 }
 
 impl Cage {
-    /// Looks on this process's `PATH` and tries what it finds.
-    pub fn find(launcher: Launcher) -> Result<Self, Missing> {
-        Self::find_on(&std::env::var_os("PATH").unwrap_or_default(), launcher)
+    /// Looks for bubblewrap where no agent can have put it, and tries what it finds.
+    pub fn find(launcher: Launcher, outside: &Outside) -> Result<Self, Missing> {
+        let bubblewrap = Self::look(outside)?;
+        Self::tried(launcher, bubblewrap)
     }
 
-    /// Looks on this search path and tries what it finds.
-    pub fn find_on(path: &OsStr, launcher: Launcher) -> Result<Self, Missing> {
+    /// Where bubblewrap is; nothing is started.
+    pub fn look(outside: &Outside) -> Result<PathBuf, Missing> {
+        outside.find("bwrap").map_err(Missing::Bubblewrap)
+    }
+
+    /// Tries a bubblewrap that was found by [`Self::look`].
+    pub fn tried(launcher: Launcher, bubblewrap: PathBuf) -> Result<Self, Missing> {
         let filter = filter::program().ok_or(Missing::Processor)?;
-        let bubblewrap = search(path).ok_or(Missing::Bubblewrap)?;
         let lacks = lacking(&bubblewrap, HELP_MAX)?;
         if !lacks.is_empty() {
             return Err(Missing::Outdated { path: bubblewrap, lacks });
@@ -250,15 +255,6 @@ fn blame(said: String) -> Missing {
     } else {
         Missing::Trial { said }
     }
-}
-
-fn search(path: &OsStr) -> Option<PathBuf> {
-    let runs = |file: &PathBuf| {
-        file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    // A relative folder would mean whatever folder we happen to be in.
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join("bwrap")).find(runs)
 }
 
 fn lacking(bubblewrap: &Path, within: Duration) -> Result<Vec<&'static str>, Missing> {
@@ -402,6 +398,8 @@ pub(crate) fn close_all_on_exec() -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn script(folder: &Path, text: &str) -> PathBuf {

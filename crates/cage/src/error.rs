@@ -3,12 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::outside::NotFound;
+
 /// The sandbox is missing: something this machine lacks. Nothing runs then.
 #[derive(Debug, thiserror::Error)]
 pub enum Missing {
-    /// There is no bubblewrap.
-    #[error("sandbox missing: no program `bwrap` on PATH")]
-    Bubblewrap,
+    /// There is no bubblewrap, or only where an agent may have put it.
+    #[error("sandbox missing: {0}")]
+    Bubblewrap(NotFound),
     /// There is one that cannot do what we need.
     #[error("sandbox missing: {} lacks {}", path.display(), lacks.join(" "))]
     Outdated {
@@ -61,7 +63,9 @@ impl Missing {
     pub fn may_pass(&self) -> bool {
         let short = ["temporarily unavailable", "Cannot allocate memory", "Too many open files"];
         match self {
-            Self::Bubblewrap | Self::Outdated { .. } | Self::Landlock { .. } | Self::Processor => false,
+            // There is one: a machine that has no cage is another thing.
+            Self::Bubblewrap(found) => found.has_passed_over(),
+            Self::Outdated { .. } | Self::Landlock { .. } | Self::Processor => false,
             Self::Namespaces { said } | Self::Filter { said } => {
                 short.iter().any(|words| said.contains(words))
             }
@@ -76,7 +80,8 @@ impl Missing {
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
-            Self::Bubblewrap => {
+            Self::Bubblewrap(found) if found.has_passed_over() => found.remedy(),
+            Self::Bubblewrap(_) => {
                 "install bubblewrap: `apt-get install bubblewrap`, `dnf install bubblewrap`, `apk add bubblewrap` or `pacman -S bubblewrap`"
             }
             Self::Outdated { .. } => {

@@ -6,7 +6,10 @@
 //! namespace: it puts up Landlock and the resource limits, starts the command,
 //! watches it, and when it exits everything it left behind dies with it.
 //!
+//! [`Outside`] finds the few programs that run outside one.
+//!
 //! Invariants
+//! - What is started outside a cage lies where no agent can have put it.
 //! - Where a wall cannot be put up, nothing runs: [`Missing`] says what to install.
 //! - What is not granted is not visible; a narrower entry decides over a wider one.
 //! - The environment and the open files of the caller do not reach the command.
@@ -25,6 +28,7 @@ mod grant;
 pub mod launch;
 mod mounts;
 mod order;
+mod outside;
 mod placeholder;
 mod probe;
 mod report;
@@ -35,6 +39,7 @@ mod words;
 pub use cage::{Cage, Caged, Hold, Launcher};
 pub use error::{Missing, Refused};
 pub use grant::{Grant, Limits, Network};
+pub use outside::{NotFound, Outside};
 pub use probe::{Finding, Verdict, probes};
 pub use report::{Limit, Report};
 pub use run::{Bounds, Ended, Ran};

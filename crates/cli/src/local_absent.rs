@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bowline_core::task::Task;
 use bowline_models::{Model, OpenModelError};
 
+use crate::command::Desk;
 use crate::error::CliError;
-use crate::render::Screen;
 
 const WHAT: &str = "this build of Bowline has no embedded model";
 const REMEDY: &str =
@@ -24,7 +24,7 @@ impl Shelf {
 }
 
 /// Nothing can be fetched; whoever opens the model is told why.
-pub(crate) async fn prepare(_: &Screen, _: &Task) -> Result<(), CliError> {
+pub(crate) async fn prepare(_: &Desk<'_>, _: &Task) -> Result<(), CliError> {
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use bowline_cage::{Cage, Launcher};
+use bowline_cage::{Cage, Launcher, Outside};
 use serde_json::Value;
 
 use super::{Options, Score, cases};
@@ -48,7 +48,7 @@ const FILE_BYTES: u64 = 64 * 1024 * 1024;
 pub(crate) fn run(file: &Path, _options: Options) -> Result<Score> {
     let program = scene::build()?;
     let launcher = Launcher { program: program.clone(), args: vec!["launch".into()] };
-    Cage::find(launcher).map_err(|missing| anyhow!("{missing}; {}", missing.remedy()))?;
+    Cage::find(launcher, &Outside::here()).map_err(|missing| anyhow!("{missing}; {}", missing.remedy()))?;
     let mut score = Score::default();
     for (id, case) in cases(file)? {
         let outcome = Who::all().into_iter().try_for_each(|who| {

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use bowline_cage::{Bounds, Cage, Ended, Grant, Launcher, Network, Report, Verdict, judge, launch, probes};
+use bowline_cage::{
+    Bounds, Cage, Ended, Grant, Launcher, Network, Outside, Report, Verdict, judge, launch, probes,
+};
 
 const USAGE: &str = "usage: bowline-cage run [OPTION VALUE]... -- PROGRAM [ARGUMENT]...
        bowline-cage probe
@@ -58,7 +60,8 @@ fn say(text: &str, code: u8) -> ExitCode {
 
 fn find() -> Result<Cage, Failure> {
     let launcher = Launcher::this_program(["launch"]).map_err(|error| Failure::Words(error.to_string()))?;
-    Cage::find(launcher).map_err(|missing| Failure::Words(format!("{missing}; {}", missing.remedy())))
+    Cage::find(launcher, &Outside::here())
+        .map_err(|missing| Failure::Words(format!("{missing}; {}", missing.remedy())))
 }
 
 struct Wish {

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use bowline_cage::{Bounds, Cage, Ended, Grant, Launcher, Missing, Ran};
+use bowline_cage::{Bounds, Cage, Ended, Grant, Launcher, Missing, Outside, Ran};
 
 fn launcher() -> Launcher {
     Launcher { program: env!("CARGO_BIN_EXE_bowline-cage").into(), args: vec!["launch".into()] }
@@ -29,9 +29,9 @@ fn launcher() -> Launcher {
 /// The cage of this machine, if it has what it takes.
 fn cage() -> Option<&'static Cage> {
     static CAGE: OnceLock<Option<Cage>> = OnceLock::new();
-    let found = CAGE.get_or_init(|| match Cage::find(launcher()) {
+    let found = CAGE.get_or_init(|| match Cage::find(launcher(), &Outside::here()) {
         Ok(cage) => Some(cage),
-        Err(missing @ (Missing::Bubblewrap | Missing::Namespaces { .. })) => {
+        Err(missing @ (Missing::Bubblewrap(_) | Missing::Namespaces { .. })) => {
             println!("skipped: {missing}; {}", missing.remedy());
             None
         }

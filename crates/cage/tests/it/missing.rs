@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use bowline_cage::{Cage, Launcher, Missing};
+use bowline_cage::{Cage, Launcher, Missing, Outside};
 
 use crate::launcher;
 
@@ -16,7 +16,7 @@ fn find(script: &str) -> Missing {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     // Another thread that forks meanwhile may hold the script open for writing.
     loop {
-        match Cage::find_on(place.path().as_os_str(), launcher()).unwrap_err() {
+        match Cage::find(launcher(), &Outside::on(place.path().as_os_str())).unwrap_err() {
             Missing::Unusable { source, .. } if source.raw_os_error() == Some(26) => {}
             missing => return missing,
         }
@@ -29,8 +29,8 @@ const KNOWS_ALL: &str = "case $1 in --help) echo --disable-userns --bind-fd --ro
 fn no_bubblewrap_on_the_path() {
     let empty = tempfile::tempdir().unwrap();
     for path in [OsStr::new(""), empty.path().as_os_str(), OsStr::new("relative:.")] {
-        let missing = Cage::find_on(path, launcher()).unwrap_err();
-        assert!(matches!(missing, Missing::Bubblewrap), "{missing}");
+        let missing = Cage::find(launcher(), &Outside::on(path)).unwrap_err();
+        assert!(matches!(missing, Missing::Bubblewrap(_)) && !missing.may_pass(), "{missing}");
         assert!(missing.to_string().starts_with("sandbox missing"));
         assert!(missing.remedy().contains("apt-get install bubblewrap"));
     }
@@ -66,6 +66,21 @@ fn a_launcher_that_is_none_is_found_out() {
         return;
     }
     let launcher = Launcher { program: Path::new("/bin/true").into(), args: Vec::new() };
-    let missing = Cage::find(launcher).unwrap_err();
+    let missing = Cage::find(launcher, &Outside::here()).unwrap_err();
     assert!(matches!(missing, Missing::Trial { .. }), "{missing}");
+}
+
+#[test]
+fn a_bubblewrap_where_an_agent_writes_is_not_started_even_once() {
+    let place = tempfile::tempdir().unwrap();
+    let (bin, mark) = (place.path().join("venv/bin"), place.path().join("was-started"));
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::write(bin.join("bwrap"), format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+    std::fs::set_permissions(bin.join("bwrap"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let outside = Outside::on(bin.as_os_str()).without(place.path());
+    let missing = Cage::find(launcher(), &outside).unwrap_err();
+    assert!(!mark.exists(), "{missing}");
+    assert!(missing.to_string().contains("was passed over"), "{missing}");
+    assert!(missing.remedy().contains("install it for the system"));
+    assert!(missing.may_pass(), "nothing runs without a cage for the want of this one");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bowline_cage::{Cage, Finding, Verdict};
+use bowline_cage::{Cage, Finding, Outside, Verdict};
 use bowline_core::id::RunId;
 use bowline_core::task::Format;
 use bowline_remote::{provider_key, provider_url};
@@ -69,9 +69,10 @@ pub(crate) async fn doctor(desk: &Desk<'_>) -> Result<Exit, CliError> {
     } else {
         lines.push(Line::ok("store", "none yet; the first run makes it"));
     }
-    lines.push(program("python3", "checks and tools of many tasks need it"));
-    lines.push(program("git", "tasks on repositories often need it"));
-    lines.extend(sandbox());
+    let outside = home.outside();
+    lines.push(program(&outside, "python3", "checks and tools of many tasks need it"));
+    lines.push(program(&outside, "git", "tasks on repositories often need it"));
+    lines.extend(sandbox(&outside));
     lines.extend(Format::ALL.into_iter().map(model_server));
     lines.iter().for_each(|line| tell(desk, line));
     let bad = lines.iter().any(|line| line.health == Health::Bad);
@@ -255,9 +256,9 @@ async fn journals(store: &dyn RunStore, open: &[&RunRow]) -> Result<Line, CliErr
 }
 
 /// Whether commands can be caged here, every wall tried from inside and outside.
-fn sandbox() -> Vec<Line> {
+fn sandbox(outside: &Outside) -> Vec<Line> {
     const WHAT: &str = "sandbox";
-    let cage = match crate::cage::launcher().map(Cage::find) {
+    let cage = match crate::cage::launcher().map(|launcher| Cage::find(launcher, outside)) {
         Ok(Ok(cage)) => cage,
         Ok(Err(missing)) => return vec![Line::warn(WHAT, missing.to_string(), missing.remedy())],
         Err(error) => {
@@ -296,12 +297,11 @@ fn model_server(format: Format) -> Line {
     Line::ok("models", how)
 }
 
-/// Whether a program is in the search path.
-fn program(name: &'static str, why: &str) -> Line {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
-    match found {
-        Some(file) => Line::ok(name, file.display().to_string()),
-        None => Line::warn(name, "not found", format!("install it: {why}")),
+/// Whether there is a program that Bowline itself may start.
+fn program(outside: &Outside, name: &'static str, why: &str) -> Line {
+    match outside.find(name) {
+        Ok(file) => Line::ok(name, file.display().to_string()),
+        Err(missing) if missing.has_passed_over() => Line::warn(name, missing.to_string(), missing.remedy()),
+        Err(_) => Line::warn(name, "not found", format!("install it: {why}")),
     }
 }

@@ -45,7 +45,7 @@ pub(crate) async fn run(
     Batch { tasks, enough }: Batch,
 ) -> Result<Exit, CliError> {
     if let Some((_, task)) = tasks.first() {
-        crate::local::prepare(desk.screen, task).await?;
+        crate::local::prepare(desk, task).await?;
     }
     let engine = desk.home.work(patience(args.show))?;
     let runs = submit(desk, &engine, args, tasks).await?;

@@ -91,7 +91,7 @@ async fn pulled(desk: &Desk<'_>, args: &ModelPullArgs) -> Result<Exit, CliError>
         }
         return Err(absent(&store, &args.name).into());
     };
-    let kept = pull(desk.screen, &store, weights).await?;
+    let kept = pull(desk.screen, &store, weights, desk.home.outside()).await?;
     show(desk, &kept);
     Ok(Exit::Committed)
 }

@@ -22,7 +22,7 @@ pub(crate) async fn run(desk: &Desk<'_>, args: &RunArgs) -> Result<Exit, CliErro
 }
 
 async fn one(desk: &Desk<'_>, args: &RunArgs, task: Task) -> Result<Exit, CliError> {
-    crate::local::prepare(desk.screen, &task).await?;
+    crate::local::prepare(desk, &task).await?;
     let engine = desk.home.work(patience(args.show))?;
     let uncaged = engine.runs_uncaged(&task).await;
     let submitted = engine.submit(task, args.key.clone()).await?;

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline::{Engine, Patience};
+use bowline_cage::Outside;
 use bowline_store::migrations::VERSION;
 use bowline_store::{OpenError, Role, SqliteStore, Upgrade};
 
@@ -165,6 +166,11 @@ impl Home {
     /// The folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where programs that Bowline itself starts outside a cage are looked for.
+    pub(crate) fn outside(&self) -> Outside {
+        Outside::here().without_home(&self.path)
     }
 
     /// How to call the program so that it looks here, for commands we suggest.

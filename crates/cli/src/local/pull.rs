@@ -1,11 +1,15 @@
 //! Fetching weights, with a word about where from and a bar that fills.
 
-use bowline_core::task::Task;
-use bowline_local::weights::{Fetch, Kept, Step, Store, Weights, named};
+use std::path::Path;
+
+use bowline_cage::Outside;
+use bowline_core::task::{Sandbox, Task};
+use bowline_local::weights::{Fetch, Kept, Python, Step, Store, Ways, Weights, named};
 use tokio::runtime::Handle;
 
 use super::hub::HubClient;
 use super::store;
+use crate::command::Desk;
 use crate::error::CliError;
 use crate::models::local_weights;
 use crate::render::Screen;
@@ -14,7 +18,7 @@ use crate::render::words;
 
 /// Fetches the weights that the models of a task need and that are not here yet. Nothing
 /// is fetched for a sovereign run.
-pub(crate) async fn prepare(screen: &Screen, task: &Task) -> Result<(), CliError> {
+pub(crate) async fn prepare(desk: &Desk<'_>, task: &Task) -> Result<(), CliError> {
     for model in [Some(&task.model), task.critic.as_ref()].into_iter().flatten() {
         let Some(weights) = local_weights(model).and_then(named) else { continue };
         let store = store()?;
@@ -30,24 +34,32 @@ pub(crate) async fn prepare(screen: &Screen, task: &Task) -> Result<(), CliError
                 format!("`bowline model pull {}`, then run it again", weights.name),
             ));
         }
-        pull(screen, &store, weights).await?;
+        let mut outside = desk.home.outside().without(Path::new(&task.workspace.path));
+        if let Sandbox::Cage { write, .. } = &task.sandbox {
+            outside = write.iter().fold(outside, |outside, folder| outside.without(Path::new(folder)));
+        }
+        pull(desk.screen, &store, weights, outside).await?;
     }
     Ok(())
 }
 
-/// Fetches weights of the catalogue, unless they are here.
+/// Fetches weights of the catalogue, unless they are here. The Python that may be needed is
+/// looked for where no agent can have put one.
 pub(crate) async fn pull(
     screen: &Screen,
     store: &Store,
     weights: &'static Weights,
+    outside: Outside,
 ) -> Result<Kept, CliError> {
     let (screen, store, runtime) = (screen.clone(), store.clone(), Handle::current());
     let fetching = tokio::task::spawn_blocking(move || {
         // Without a client there are still other sources.
         let hub = HubClient::new(runtime).ok();
         let hub = hub.as_ref().map(|hub| hub as &dyn Fetch);
+        let python = python(&outside);
+        let ways = Ways { hub, python: python.as_ref().map_err(String::as_str) };
         let bar = Bar::new();
-        let fetched = store.pull(weights.name, hub, &mut |step| show(&screen, &bar, weights, step));
+        let fetched = store.pull(weights.name, ways, &mut |step| show(&screen, &bar, weights, step));
         bar.clear();
         fetched
     });
@@ -55,6 +67,12 @@ pub(crate) async fn pull(
         Ok(fetched) => Ok(fetched?),
         Err(broken) => Err(CliError::Runtime(std::io::Error::other(broken))),
     }
+}
+
+fn python(outside: &Outside) -> Result<Python, String> {
+    let program = outside.find("python3");
+    let program = program.map_err(|missing| format!("{missing} ({})", missing.remedy()))?;
+    Ok(Python { program, path: outside.path() })
 }
 
 fn show(screen: &Screen, bar: &Bar, weights: &Weights, step: Step) {

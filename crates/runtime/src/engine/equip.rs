@@ -74,8 +74,8 @@ impl Inner {
         }
         match Sandbox::of(task, &self.cages, reach) {
             Sandbox::Off => Ok(()),
-            Sandbox::Caged { missing: Missing::Refuse, .. } => {
-                self.cages.cage().await.map(drop).map_err(missing)
+            Sandbox::Caged { cages, missing: Missing::Refuse, .. } => {
+                cages.cage().await.map(drop).map_err(missing)
             }
             sandbox @ Sandbox::Caged { missing: Missing::RunWithout, .. } => {
                 sandbox.confinement().await.map(drop).map_err(missing)
@@ -100,7 +100,8 @@ impl Inner {
                 }
                 let base = self.base(&run.id).unwrap_or_default();
                 if mode == WorkspaceMode::Isolated {
-                    isolation::prepare(given, &copy, &base).await.map_err(no_copy)?;
+                    let sandbox = Sandbox::of(&run.task, &self.cages, &Reach::nothing());
+                    isolation::prepare(given, &copy, &base, &sandbox).await.map_err(no_copy)?;
                 } else {
                     copy_tree(given, &copy, &base).await?;
                 }

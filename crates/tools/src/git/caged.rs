@@ -62,7 +62,8 @@ impl Room {
             Err(_) => return Ok(None),
         };
         let system = |git: &PathBuf| SYSTEM.iter().any(|top| git.starts_with(top));
-        let Some(git) = git::program(folder).filter(system) else { return Ok(None) };
+        let found = sandbox.outside(folder).find("git").ok();
+        let Some(git) = found.and_then(|git| git.canonicalize().ok()).filter(system) else { return Ok(None) };
         let (folder, files) = (folder.to_owned(), files.to_vec());
         let planned = background::run(READY_MAX, move |_| {
             let grant = grant(&folder, places, files);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use bowline_cage::Outside;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::NotDone;
@@ -25,6 +26,8 @@ const NOTHING: &str = "";
 /// A repository whose top is the workspace.
 pub(crate) struct Repository {
     folder: PathBuf,
+    /// Where git is looked for.
+    outside: Outside,
     settings: Settings,
     /// In what git runs; `None`: in nothing.
     room: Option<Room>,
@@ -49,7 +52,8 @@ impl Repository {
     /// The repository of this folder, which must be its top: what is above a workspace is
     /// not the agent's.
     pub(super) async fn open(folder: &Path, sandbox: &Sandbox) -> Result<Self, NotDone> {
-        let mut this = Self { folder: folder.to_owned(), settings: Settings::default(), room: None };
+        let outside = sandbox.outside(folder);
+        let mut this = Self { folder: folder.to_owned(), outside, settings: Settings::default(), room: None };
         // These two read settings and no file of the workspace, so they need no cage.
         let words = ["config", "--list", "-z", "--show-scope", "--show-origin"];
         let listed = this.ask(&words).await?;
@@ -141,7 +145,9 @@ impl Repository {
                 (command, Some(hold))
             }
             None => {
-                let mut command = git::command(&self.folder);
+                let command = git::command(&self.folder, &self.outside);
+                let mut command =
+                    command.map_err(|missing| NotDone::NoGit(format!("{missing}; {}", missing.remedy())))?;
                 command.args(self.settings.taken_out.iter().flat_map(|setting| ["-c", setting]));
                 command.args(question.words).envs(question.variables.iter().copied());
                 (command, None)

@@ -20,6 +20,7 @@ pub(crate) use base::private_folder;
 pub use base::{BadBase, Base, forget};
 pub use changes::Difference;
 
+use crate::Sandbox;
 use crate::background::{self, FILE_WORK_MAX, StopFlag};
 use crate::workspace::{CopyError, PathError, Workspace, copy_apart};
 use land::Attempt;
@@ -60,9 +61,10 @@ pub enum NoCopy {
     Base(#[from] BadBase),
 }
 
-/// Makes the copy of a folder that a run works on apart, if it is not there.
-pub async fn prepare(folder: &Path, copy: &Path, base: &Path) -> Result<(), NoCopy> {
-    copy_apart(folder, copy, base).await?;
+/// Makes the copy of a folder that a run works on apart, if it is not there. Git, which is
+/// asked for the files, is not one that programs in the sandbox can have put there.
+pub async fn prepare(folder: &Path, copy: &Path, base: &Path, sandbox: &Sandbox) -> Result<(), NoCopy> {
+    copy_apart(folder, copy, base, sandbox).await?;
     let (copy, base) = (copy.to_owned(), base.to_owned());
     let work = move |_: &StopFlag| {
         Base::read(&base)?;

@@ -19,7 +19,7 @@ impl Yard {
         yard.write("folder/edit", "one\n").write("folder/sub/gone", "two\n").write("folder/run", "x\n");
         yard.write("folder/same", "same\n").write("folder/.env", "secret").write("folder/.git/config", "c");
         symlink("same", yard.at("folder/link")).unwrap();
-        prepare(&yard.at("folder"), &yard.at("copy"), &yard.at("bases/r.json")).await.unwrap();
+        prepare(&yard.at("folder"), &yard.at("copy"), &yard.at("bases/r.json"), &Sandbox::Off).await.unwrap();
         yard.write("copy/edit", "changed\n").write("copy/new/deep/file", "new\n").write("copy/.env", "other");
         fs::remove_file(yard.at("copy/sub/gone")).unwrap();
         fs::set_permissions(yard.at("copy/run"), fs::Permissions::from_mode(0o755)).unwrap();

@@ -7,12 +7,11 @@
 //! only where the agent cannot put another. A repository whose files cannot be listed is
 //! like none at all.
 
-use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use bowline_cage::{NotFound, Outside};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 
@@ -56,23 +55,10 @@ pub(crate) const SWITCHES: [(&str, &str); 4] = [
     ("GIT_LITERAL_PATHSPECS", "1"),
 ];
 
-/// Git, found on the search path: not in a folder that is relative, and not where the agent
-/// works.
-pub(crate) fn program(folder: &Path) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
-    let runs = |file: &PathBuf| {
-        file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    let is_elsewhere = |file: &PathBuf| !file.starts_with(folder);
-    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    let found = folders.map(|folder| folder.join("git")).filter(is_elsewhere).filter(runs);
-    found.filter_map(|file| file.canonicalize().ok()).find(is_elsewhere)
-}
-
-/// Git in a folder, with nothing of ours but its own settings, dead when we are.
-pub(crate) fn command(folder: &Path) -> Command {
-    // Where there is none, starting it says so.
-    let mut command = Command::new(program(folder).unwrap_or_else(|| "/nowhere/git".into()));
+/// Git in a folder, with nothing of ours but its own settings, dead when we are. It and what
+/// it starts are looked for only where no agent writes.
+pub(crate) fn command(folder: &Path, outside: &Outside) -> Result<Command, NotFound> {
+    let mut command = Command::new(outside.find("git")?);
     for setting in SETTINGS {
         command.args(["-c", setting]);
     }
@@ -80,20 +66,21 @@ pub(crate) fn command(folder: &Path) -> Command {
         .current_dir(folder)
         .env_clear()
         .envs(environment())
+        .env("PATH", outside.path())
         .envs(SWITCHES)
         .process_group(0)
         .kill_on_drop(true);
     tether::tie(&mut command);
-    command
+    Ok(command)
 }
 
 /// The files of a folder that are tracked, or untracked and not ignored, below the
 /// folder. `None` where there is no repository, no git, or no answer.
-pub(crate) async fn files(folder: &Path) -> Option<Vec<String>> {
+pub(crate) async fn files(folder: &Path, outside: &Outside) -> Option<Vec<String>> {
     if !folder.ancestors().any(|above| above.join(".git").exists()) {
         return None;
     }
-    let mut command = command(folder);
+    let mut command = command(folder, outside).ok()?;
     command
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .stdin(Stdio::null())

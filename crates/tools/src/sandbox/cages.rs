@@ -1,11 +1,11 @@
-//! Where cages come from: looked for when the first program needs one, and not
-//! again once it is clear whether there is one.
+//! Where cages come from: bubblewrap is looked for each time, where no agent of the run can
+//! have put it, and tried when it is needed first.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bowline_cage::{Cage, Launcher, Missing};
+use bowline_cage::{Cage, Launcher, Missing, Outside};
 
 use super::homes::Homes;
 use crate::background;
@@ -13,13 +13,18 @@ use crate::background;
 /// Looking for a cage tries it; a machine that takes longer has none at the moment.
 const FIND_MAX: Duration = Duration::from_secs(60);
 
-/// Where cages come from. Cheap to clone; all clones look once.
+/// Most bubblewraps whose trial is remembered; there is one, but for people who try things.
+const TRIED_MAX: usize = 8;
+
+/// Where cages come from. Cheap to clone; all clones try a bubblewrap once.
 #[derive(Clone, Debug, Default)]
 pub struct Cages {
     launcher: Option<Launcher>,
-    /// What is known for good: a cage, or that there is none.
-    found: Arc<Mutex<Option<Result<Cage, NoCage>>>>,
+    /// What is known for good of a bubblewrap: a cage, or that it makes none.
+    tried: Arc<Mutex<Vec<(PathBuf, Result<Cage, NoCage>)>>>,
     kept: Vec<PathBuf>,
+    /// Where the programs of the run write.
+    written: Vec<PathBuf>,
     homes: Homes,
 }
 
@@ -63,9 +68,16 @@ impl Cages {
         &self.kept
     }
 
-    /// The same for one run, which remembers what lay under our name before its programs ran.
-    pub(super) fn for_one_run(&self) -> Self {
-        Self { homes: Homes::default(), ..self.clone() }
+    /// The same for one run, which remembers what lay under our name before its programs ran,
+    /// and starts nothing from where they write.
+    pub(super) fn for_one_run(&self, written: Vec<PathBuf>) -> Self {
+        Self { homes: Homes::default(), written, ..self.clone() }
+    }
+
+    /// Where programs that run outside a cage are looked for.
+    pub(super) fn outside(&self) -> Outside {
+        let outside = self.kept.iter().fold(Outside::here(), |outside, home| outside.without_home(home));
+        self.written.iter().fold(outside, |outside, folder| outside.without(folder))
     }
 
     /// What lay under our name before programs ran.
@@ -74,24 +86,21 @@ impl Cages {
     }
 
     fn look(&self) -> Result<Cage, NoCage> {
-        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = &*known {
-            return known.clone();
-        }
-        let found = self.find();
-        if found.as_ref().map_or_else(|missing| !missing.passing, |_| true) {
-            *known = Some(found.clone());
-        }
-        found
-    }
-
-    fn find(&self) -> Result<Cage, NoCage> {
+        let missing = |missing: Missing| no_cage(missing.to_string(), missing.remedy(), missing.may_pass());
         let Some(launcher) = self.launcher.clone() else {
             let what = "sandbox missing: nobody told this engine how to start one";
             return Err(no_cage(what, "give it a launcher", false));
         };
-        Cage::find(launcher)
-            .map_err(|missing: Missing| no_cage(missing.to_string(), missing.remedy(), missing.may_pass()))
+        let bubblewrap = Cage::look(&self.outside()).map_err(missing)?;
+        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = tried.iter().find(|(path, _)| *path == bubblewrap) {
+            return known.clone();
+        }
+        let found = Cage::tried(launcher, bubblewrap.clone()).map_err(missing);
+        if found.as_ref().map_or_else(|missing| !missing.passing, |_| true) && tried.len() < TRIED_MAX {
+            tried.push((bubblewrap, found.clone()));
+        }
+        found
     }
 }
 
@@ -111,11 +120,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lack_that_is_for_good_is_looked_for_once() {
-        let cages = Cages::default();
-        let missing = cages.cage().await.unwrap_err();
+    async fn an_engine_without_a_launcher_has_no_cage() {
+        let missing = Cages::default().cage().await.unwrap_err();
         assert!(!missing.passing && missing.remedy.contains("sandbox = \"none\""));
-        assert!(cages.found.lock().unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_bubblewrap_is_tried_once() {
+        let program = std::env::current_exe().unwrap();
+        let cages = Cages::with(launcher(&program)).for_one_run(vec!["/nowhere/of/ours".into()]);
+        let Ok(bubblewrap) = Cage::look(&cages.outside()) else { return };
+        let known: Result<Cage, NoCage> = Err(no_cage("it was tried before", "", false));
+        cages.tried.lock().unwrap().push((bubblewrap, known));
+        assert_eq!(cages.cage().await.unwrap_err().what, "it was tried before");
+        // A run that writes where it lies does not get it, tried or not.
+        let writes_there =
+            cages.for_one_run(std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect());
+        let missing = writes_there.cage().await.unwrap_err();
+        assert!(missing.what.contains("was passed over") && missing.passing, "{missing}");
     }
 
     #[tokio::test]
@@ -127,7 +149,7 @@ mod tests {
         // Without bubblewrap on this machine there is no trial, and that is for good.
         if missing.what.contains("trial") {
             assert!(missing.passing, "{missing}");
-            assert!(cages.found.lock().unwrap().is_none());
+            assert!(cages.tried.lock().unwrap().is_empty());
         }
     }
 }

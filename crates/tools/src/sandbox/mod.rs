@@ -12,10 +12,10 @@ mod homes;
 mod outlet;
 mod secrets;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bowline_cage::Caged;
+use bowline_cage::{Caged, Outside};
 use bowline_core::agent::server::{self, Server};
 use bowline_core::event::Confinement;
 use bowline_core::task;
@@ -74,7 +74,7 @@ impl Sandbox {
     #[must_use]
     pub fn of(task: &Task, cages: &Cages, reach: &Reach) -> Self {
         let caged = |read: &[String], write: &[String], missing| Self::Caged {
-            cages: cages.for_one_run(),
+            cages: cages.for_one_run(written(task, write)),
             read: read.iter().map(PathBuf::from).collect(),
             write: write.iter().map(PathBuf::from).collect(),
             narrow: narrow(task),
@@ -104,6 +104,15 @@ impl Sandbox {
         }
     }
 
+    /// Where programs that run outside a cage are looked for, such as the git of a workspace.
+    pub(crate) fn outside(&self, folder: &Path) -> Outside {
+        let outside = match self {
+            Self::Off => Outside::here(),
+            Self::Caged { cages, .. } => cages.outside(),
+        };
+        outside.without(folder)
+    }
+
     /// What programs may write besides the workspace.
     pub(crate) fn also_written(&self) -> &[PathBuf] {
         match self {
@@ -125,6 +134,11 @@ impl Sandbox {
             }
         }
     }
+}
+
+/// Where programs of a task write.
+fn written(task: &Task, write: &[String]) -> Vec<PathBuf> {
+    std::iter::once(&task.workspace.path).chain(write).map(PathBuf::from).collect()
 }
 
 /// The parts of the workspace that the task's agent may write, if not all of it.
@@ -183,4 +197,47 @@ pub(crate) async fn caged(
         Ok((caged, sweep))
     };
     background::run(READY_MAX, work).await.map_err(|not_done| not_done.message(READY_MAX))?
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_core::task::parse;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn git_is_not_taken_from_where_programs_of_the_run_write() {
+        let Ok(git) = Outside::here().find("git") else { return };
+        let folder = git.parent().unwrap().display().to_string();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let elsewhere = elsewhere.path().display().to_string();
+        let sandbox = |workspace: &str, write: &str, cage: bool| {
+            let mut raw = json!({
+                "goal": "x", "model": "a:b", "workspace": {"path": workspace}, "sandbox": {"write": [write]},
+            });
+            if !cage {
+                raw["sandbox"] = json!("none");
+            }
+            Sandbox::of(&parse(&raw).unwrap(), &Cages::default(), &Reach::nothing())
+        };
+        let found = |sandbox: &Sandbox, at: &str| sandbox.outside(Path::new(at)).find("git");
+        assert_eq!(found(&sandbox(&elsewhere, &elsewhere, true), &elsewhere).unwrap(), git);
+        for (workspace, write, at) in [
+            (&elsewhere, &folder, &elsewhere),
+            (&folder, &elsewhere, &elsewhere),
+            (&elsewhere, &elsewhere, &folder),
+        ] {
+            // There may be a second one elsewhere.
+            assert_ne!(
+                found(&sandbox(workspace, write, true), at),
+                Ok(git.clone()),
+                "{workspace} {write} {at}"
+            );
+        }
+        let uncaged = sandbox(&elsewhere, &elsewhere, false);
+        assert_ne!(found(&uncaged, &folder), Ok(git.clone()), "in its own workspace");
+        let keeping = Cages::default().keeping(Path::new(&folder));
+        assert_ne!(keeping.outside().find("git"), Ok(git), "in the home of the runs");
+    }
 }

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 
 use super::{BadWorkspace, RACES_MAX, Workspace};
+use crate::Sandbox;
 use crate::background::{self, StopFlag};
 use crate::isolation::base::Base;
 use crate::program::git;
@@ -127,11 +128,11 @@ pub async fn copy_tree(from: &Path, to: &Path, base: &Path) -> Result<Copied, Co
 
 /// The same of what a repository tracks or would track, or, without one, of everything
 /// but `.git`; the copy is not synced, and its base says so.
-pub async fn copy_apart(from: &Path, to: &Path, base: &Path) -> Result<Copied, CopyError> {
+pub async fn copy_apart(from: &Path, to: &Path, base: &Path, sandbox: &Sandbox) -> Result<Copied, CopyError> {
     if to.symlink_metadata().is_ok() {
         return Ok(Copied::default());
     }
-    let what = match git::files(from).await {
+    let what = match git::files(from, &sandbox.outside(from)).await {
         Some(files) => What::Files(files),
         None => What::Everything(SKIPPED_APART),
     };
