@@ -58,9 +58,9 @@ fn main() -> ExitCode {
         },
         ["kill", words @ ..] => kill_harness(words),
         ["sim", words @ ..] => simulate(words),
-        ["past", "checkpoint", "--home", home] => told(&past::checkpoint(Path::new(home))),
+        ["past", "checkpoint", "--home", home] => done(&past::checkpoint(Path::new(home))),
         ["past", "journals", "--home", home] => {
-            told(&past::journals(Path::new(home), &mut io::stdout().lock()))
+            done(&past::journals(Path::new(home), &mut io::stdout().lock()))
         }
         _ => usage(),
     }
@@ -71,7 +71,7 @@ fn usage() -> ExitCode {
     ExitCode::from(EXIT_USAGE)
 }
 
-fn told(outcome: &Result<(), PastError>) -> ExitCode {
+fn done(outcome: &Result<(), PastError>) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     eprintln!("bowline-sim: {error}\n  {}", error.remedy());
     ExitCode::FAILURE

@@ -13,7 +13,7 @@ impl Engine {
     pub async fn bring_back(&self, id: &RunId, by: &str, made_at: Millis) -> Result<bool, EngineError> {
         let inner = &self.inner;
         let claimed = inner.store.claim(id, &inner.worker, LEASE_MS, inner.clock.now()).await?;
-        let mut clerk = inner.clerk(claimed)?;
+        let mut clerk = inner.clerk(claimed).await?;
         let noted = clerk.brought_back(by, made_at).await;
         self.give_up(&clerk.fence).await;
         noted

@@ -175,6 +175,7 @@ impl Seen {
                     seen.for_each(|seen| self.note(seen));
                 }
             }
+            Event::FromBackup(what) => self.note(what),
             Event::Promoted(promoted) => {
                 self.note(promoted);
                 if let Promoted::Settled(outcome) = promoted {
@@ -258,6 +259,7 @@ fn carries_nothing(event: &Event) {
         | Event::Compensated { .. }
         | Event::Landed { .. }
         | Event::Promoted(_)
+        | Event::FromBackup(_)
         | Event::Ended { .. } => {}
     }
 }

@@ -5,7 +5,7 @@ use bowline::core::agent::{Gate, Privacy};
 use bowline::core::budget::Limit;
 use bowline::core::control::{Decision, Strategy};
 use bowline::core::event::{
-    Ask, CallTrouble, Confinement, ContextBound, Doubt, Ending, Escalation, Event, FailReason, Finding,
+    Ask, CallTrouble, Confinement, ContextBound, Doubt, Ending, Escalation, Event, FailReason, Finding, FromBackup,
     HaltReason, LandOutcome, MessagePart, Outcome, Promoted, PromotionOutcome, Purpose, Refusal, Remedy,
     RestoreOutcome, Routed, Seen, SentFor, Settlement, StepTrouble, StopReason, Subject, SubtaskFailure,
     UndoOutcome, Verdict, WayOn,
@@ -105,6 +105,7 @@ named! {
         Event::ChangesFound(_) => "changes_found",
         Event::Landed { .. } => "landed",
         Event::Promoted(_) => "promoted",
+        Event::FromBackup(_) => "from_backup",
         Event::Paused { .. } => "paused",
         Event::Resumed { .. } => "resumed",
         Event::SignalRefused { .. } => "signal_refused",
@@ -147,6 +148,7 @@ named! {
         Doubt::Crash => "crash",
         Doubt::Cancelled => "cancelled",
         Doubt::LostReply => "lost_reply",
+        Doubt::Restored => "restored",
     }
     Ask {
         Ask::Probe => "probe",
@@ -283,6 +285,10 @@ named! {
         LandOutcome::MovedOn(_) => "moved_on",
         LandOutcome::Not(_) => "not",
         LandOutcome::Torn(_) => "torn",
+    }
+    FromBackup {
+        FromBackup::Restored { .. } => "restored",
+        FromBackup::TakenUp { .. } => "taken_up",
     }
     Promoted {
         Promoted::Begun { .. } => "begun",

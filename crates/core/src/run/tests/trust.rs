@@ -43,7 +43,7 @@ fn marks_are_explained_only_where_something_can_come_from_outside() {
         let mut setup = setup;
         let mut tools = setup.0.tools.to_vec();
         tools.iter_mut().for_each(|spec| (spec.given, spec.needs) = (true, needs.clone()));
-        setup.0.tools = tools.into();
+        setup.0.tools = tools;
         setup
     };
     let with_hosts = |setup: Setup| {
@@ -53,7 +53,7 @@ fn marks_are_explained_only_where_something_can_come_from_outside() {
     };
     let without_tools = || {
         let mut setup = with_evidence();
-        setup.0.tools = Vec::new().into();
+        setup.0.tools = Vec::new();
         setup
     };
     assert!(explains_marks(&opening(&with_evidence())), "a tool nobody vouches for");
@@ -78,7 +78,7 @@ fn what_a_tool_of_the_workspace_tells_is_marked_for_taint_and_shown_bare() {
         let mut setup = task();
         let mut tools = setup.0.tools.to_vec();
         tools.iter_mut().for_each(|spec| spec.given = is_given);
-        setup.0.tools = tools.into();
+        setup.0.tools = tools;
         let mut driver = Driver::new(&setup.0);
         driver.feed(script::claim(1)).unwrap();
         for line in ["reply 1 read(a)", "ok a1.0"] {
