@@ -16,12 +16,15 @@ const FIND_MAX: Duration = Duration::from_secs(60);
 /// Most bubblewraps whose trial is remembered; there is one, but for people who try things.
 const TRIED_MAX: usize = 8;
 
+/// A bubblewrap, and what came of its trial.
+type Tried = (PathBuf, Result<Cage, NoCage>);
+
 /// Where cages come from. Cheap to clone; all clones try a bubblewrap once.
 #[derive(Clone, Debug, Default)]
 pub struct Cages {
     launcher: Option<Launcher>,
     /// What is known for good of a bubblewrap: a cage, or that it makes none.
-    tried: Arc<Mutex<Vec<(PathBuf, Result<Cage, NoCage>)>>>,
+    tried: Arc<Mutex<Vec<Tried>>>,
     kept: Vec<PathBuf>,
     /// Where the programs of the run write.
     written: Vec<PathBuf>,
