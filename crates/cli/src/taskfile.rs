@@ -4,13 +4,15 @@
 //! they are absolute, so that it can be resumed from anywhere. Nothing is opened
 //! here but the task file itself.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bowline_core::agent::{self, Manifest};
 use bowline_core::task::each::{self, Each};
 use bowline_core::task::{self, BadTask, FileKind, Sandbox, Task, in_todays_words};
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
 use crate::args::TaskArgs;
@@ -199,9 +201,17 @@ pub(crate) fn read_file(screen: &Screen, path: &Path, kind: FileKind) -> Result<
     Ok(raw)
 }
 
+/// Opens a file for reading. Anything else than a file is refused at once: a pipe would be
+/// waited for.
+fn opened(path: &Path) -> io::Result<File> {
+    let at_once = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(at_once).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+}
+
 pub(crate) fn parse_file(path: &Path) -> Result<Value, CliError> {
     let mut text = String::new();
-    let file = File::open(path).map_err(CliError::io("read", path))?;
+    let file = opened(path).map_err(CliError::io("read", path))?;
     file.take(TASK_BYTES_MAX + 1).read_to_string(&mut text).map_err(CliError::io("read", path))?;
     if text.len() as u64 > TASK_BYTES_MAX {
         return Err(CliError::refused(

@@ -120,8 +120,8 @@ impl Double {
             _ => {}
         }
         let mut tools: Vec<Value> = [
-            "pay", "hang", "die", "flood", "nonsense", "wrong", "huge", "drip", "change", "ask", "input",
-            "sample", "fail", "env",
+            "pay", "hang", "die", "flood", "nonsense", "deep", "wrong", "huge", "drip", "change", "ask",
+            "input", "sample", "fail", "env",
         ]
         .map(plain)
         .to_vec();
@@ -162,6 +162,12 @@ impl Double {
                 text(id, "flooded");
             }
             "nonsense" => (0..1000).for_each(|n| line(&format!("nonsense {n} \u{1b}[2J"))),
+            "deep" => {
+                let (open, close) = ("[".repeat(400), "]".repeat(400));
+                line(&format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"x":{open}{close}}}}}"#
+                ));
+            }
             "wrong" => text(&json!(999_999), "to nobody"),
             "huge" => text(id, &"x".repeat(9 * 1024 * 1024)),
             "drip" => loop {

@@ -135,7 +135,11 @@ impl McpError {
                 match fault {
                     Fault::Nonsense { sample, .. } => hide(sample),
                     Fault::Http { why, .. } => hide(why),
-                    Fault::Closed | Fault::Ended { .. } | Fault::Oversized { .. } | Fault::Answer => {}
+                    Fault::Nested { .. }
+                    | Fault::Closed
+                    | Fault::Ended { .. }
+                    | Fault::Oversized { .. }
+                    | Fault::Answer => {}
                 }
             }
             Self::Refused { message, .. } => hide(message),
@@ -190,6 +194,12 @@ pub enum Fault {
     /// One message was too large.
     #[error("it sent a message of more than {max} bytes")]
     Oversized {
+        /// What is taken.
+        max: usize,
+    },
+    /// One message was nested too deeply to be read.
+    #[error("it sent a message that is nested deeper than {max} levels")]
+    Nested {
         /// What is taken.
         max: usize,
     },
@@ -256,6 +266,9 @@ impl Fault {
                 "see in its own words why it ended; the next call starts it again"
             }
             Self::Oversized { .. } => "ask the server for less at a time",
+            Self::Nested { .. } => {
+                "ask the server's makers for flatter answers; no reader of messages takes these"
+            }
             Self::Nonsense { .. } => {
                 "start the server so that it writes messages alone to its standard output"
             }

@@ -14,6 +14,8 @@ pub const TOOL_BYTES_MAX: usize = 64 * 1024;
 pub const LIST_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// What is kept of a server's standard error, in bytes.
 pub const COMPLAINT_BYTES_MAX: usize = 8 * 1024;
+/// Lists and objects within each other in one message.
+pub const NESTING_MAX: usize = 127;
 /// Lines on a server's standard output that are no messages, before it is given up.
 pub const NONSENSE_MAX: usize = 256;
 /// Questions of a server that are answered at a time; others are dropped.

@@ -183,7 +183,9 @@ impl Session {
     fn broken(&mut self, otherwise: Fault) -> McpError {
         let ended = self.hosted.as_mut().and_then(Hosted::ended);
         let fault = match (self.seen.fault(), ended) {
-            (Some(fault @ (Fault::Oversized { .. } | Fault::Nonsense { .. })), _) => fault,
+            (Some(fault @ (Fault::Oversized { .. } | Fault::Nested { .. } | Fault::Nonsense { .. })), _) => {
+                fault
+            }
             (_, Some(how)) => Fault::Ended { how },
             (Some(fault), None) => fault,
             (None, None) => otherwise,

@@ -50,7 +50,7 @@ impl Hands {
     /// Makes a check that needs nothing but the output.
     async fn execute(&self, how: &CheckHow, output: &str) -> Made {
         match how {
-            CheckHow::Schema(schema) => (check::schema_check(schema, output), None, String::new()),
+            CheckHow::Schema(schema) => (check::run_schema_check(schema, output).await, None, String::new()),
             CheckHow::Command { argv, timeout_ms } => {
                 let limit = Duration::from_millis(*timeout_ms);
                 let made = check::run_command_check(&self.workspace, &self.sandbox, argv, output, limit);

@@ -1,13 +1,24 @@
 //! JSON Schemas: compiled without ever fetching anything, errors in plain words.
+//!
+//! Never: a value is checked before it is clear that the check ends soon, or one that is too
+//! costly to check is taken for one that fits.
+
+mod cost;
 
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
+
+use cost::Cost;
 
 /// Most errors reported of one value.
 const ERRORS_MAX: usize = 20;
 
 /// Longest quotation of a wrong value, in bytes of the message.
 const MESSAGE_MAX: usize = 400;
+
+/// Said of a value whose check would not end soon.
+const TOO_COSTLY: &str = "the value is too costly to check by this schema, so it is refused; make it smaller, or less \
+                          deeply nested";
 
 /// Whether arguments can be checked by this schema, and if not, why.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
@@ -16,7 +27,10 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
 
 /// A compiled schema.
 #[derive(Debug)]
-pub(crate) struct Schema(Validator);
+pub(crate) struct Schema {
+    validator: Validator,
+    cost: Cost,
+}
 
 /// One place where a value does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,19 +44,25 @@ pub(crate) struct Misfit {
 impl Schema {
     /// Compiles a schema; references may only point into the schema itself.
     pub(crate) fn compile(schema: &Value) -> Result<Self, String> {
+        let cost = Cost::of(schema)?;
         // Patterns run on text a model wrote: the linear engine cannot be made to hang by it.
         let options =
             jsonschema::options().offline().with_pattern_options(jsonschema::PatternOptions::regex());
-        options.build(schema).map(Self).map_err(|error| explain(schema, &error))
+        let validator = options.build(schema).map_err(|error| explain(schema, &error))?;
+        Ok(Self { validator, cost })
     }
 
-    /// Every place that does not fit, at most a page full, sorted by place.
+    /// Every place that does not fit, at most a page full, sorted by place. A value that
+    /// would take too long to check is one that does not fit.
     pub(crate) fn misfits(&self, value: &Value) -> Vec<Misfit> {
+        if self.cost.allows(value).is_err() {
+            return vec![Misfit { pointer: String::new(), message: TOO_COSTLY.to_owned() }];
+        }
         let misfit = |error: ValidationError<'_>| Misfit {
             pointer: error.instance_path().as_str().to_owned(),
             message: worded(&error),
         };
-        let mut misfits: Vec<_> = self.0.iter_errors(value).take(ERRORS_MAX).map(misfit).collect();
+        let mut misfits: Vec<_> = self.validator.iter_errors(value).take(ERRORS_MAX).map(misfit).collect();
         misfits.sort_by(|a, b| a.pointer.cmp(&b.pointer));
         misfits
     }

@@ -151,3 +151,23 @@ fn a_run_that_cannot_go_on_does_not_keep_the_others_from_going_on() {
     assert!(ran.err.contains("cannot go on") && ran.err.contains("model.yaml"), "{}", ran.err);
     assert!(ran.out.contains("committed"), "{}", ran.out);
 }
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    let place = Place::new();
+    place.task(PLAIN, HELLO);
+    let pipe = |name: &str| {
+        let _ = fs::remove_file(place.path(name));
+        assert!(std::process::Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());
+    };
+    pipe("task/model.yaml");
+    place.bowline(&["run", "task"]).ends(2).complains("it is no regular file").complains("model.yaml");
+    pipe("task/task.toml");
+    place.bowline(&["run", "task/task.toml"]).ends(2).complains("it is no regular file");
+    pipe("weights.gguf");
+    place.bowline(&["model", "import", "weights.gguf"]).ends(2).complains("it is no regular file");
+    let _ = fs::remove_file(place.path("task/task.toml"));
+    place.write("task/task.toml", "goal = \"x\"\nmodel = \"a:b\"\nagent = \"agent.toml\"\n");
+    pipe("task/agent.toml");
+    place.bowline(&["run", "task"]).ends(2).complains("it is no regular file").complains("agent.toml");
+}

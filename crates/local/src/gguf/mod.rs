@@ -59,6 +59,10 @@ impl Gguf {
     /// Reads and checks the header: metadata, and that every tensor lies inside the file.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
+        // Opening a pipe would wait for somebody to write to it.
+        if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+            return Err(unreadable(std::io::Error::other("it is no regular file")));
+        }
         let file = File::open(path).map_err(unreadable)?;
         let len = file.metadata().map_err(unreadable)?.len();
         let mut file = BufReader::with_capacity(1 << 20, file);

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 
 use super::Seen;
 use crate::error::Fault;
-use crate::limits::{MESSAGE_BYTES_MAX, NONSENSE_MAX};
+use crate::limits::{MESSAGE_BYTES_MAX, NESTING_MAX, NONSENSE_MAX};
 
 /// What of a line that is no message is remembered, in characters.
 const SAMPLE_MAX: usize = 120;
@@ -73,6 +73,8 @@ impl<R: AsyncRead + Unpin, W> Pipes<R, W> {
         }
         match serde_json::from_slice(text) {
             Ok(message) => Ok(Some(message)),
+            // Somebody may wait for this very one, and it will not come any flatter.
+            Err(_) if is_too_deep(text) => Err(Fault::Nested { max: NESTING_MAX }),
             Err(_) => {
                 self.nonsense += 1;
                 if self.nonsense <= NONSENSE_MAX {
@@ -83,6 +85,25 @@ impl<R: AsyncRead + Unpin, W> Pipes<R, W> {
             }
         }
     }
+}
+
+/// Whether a text opens more lists and objects within each other than are read.
+fn is_too_deep(text: &[u8]) -> bool {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b'[' | b'{' if !is_quoted => depth += 1,
+            b']' | b'}' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > NESTING_MAX {
+            return true;
+        }
+    }
+    false
 }
 
 /// The part of a message that says what it is.

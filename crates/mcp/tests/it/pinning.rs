@@ -97,7 +97,7 @@ async fn a_tool_that_talks_to_the_model_is_held_back_until_it_was_read() {
     let world = World::new();
     mark(&world, "poisoned");
     let connected = world.connect("new").await.unwrap();
-    assert_eq!(connected.tools().len(), 17);
+    assert_eq!(connected.tools().len(), 18);
     assert_eq!(connected.held.len(), 1);
     let held = &connected.held[0];
     assert!(held.tool == "poisoned" && held.why.contains("talks to the model"), "{held:?}");

@@ -139,7 +139,11 @@ async fn a_flood_of_news_and_questions_is_dropped_and_the_answer_found() {
 async fn nonsense_and_too_much_end_the_connection_and_say_so() {
     let world = World::new();
     let connected = world.connect("new").await.unwrap();
-    for (tool, told) in [("nonsense", "no messages"), ("huge", "more than 8388608 bytes")] {
+    for (tool, told) in [
+        ("nonsense", "no messages"),
+        ("huge", "more than 8388608 bytes"),
+        ("deep", "nested deeper than 127 levels"),
+    ] {
         let output = world.call(&connected, tool).await;
         assert_eq!(output.how, Returned::Unknown, "{}", output.text);
         assert!(output.text.contains(told) && !output.text.contains('\u{1b}'), "{}", output.text);

@@ -213,6 +213,10 @@ fn pieces(text: &str, count: usize) -> Vec<&str> {
 
 fn read_capped(path: &Path) -> Result<String, OpenModelError> {
     let unreadable = |source| OpenModelError::Unreadable { path: path.to_owned(), source };
+    // Opening a pipe would wait for somebody to write to it.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(unreadable(std::io::Error::other("it is no regular file")));
+    }
     let file = File::open(path).map_err(unreadable)?;
     let len = file.metadata().map_err(unreadable)?.len();
     if len > SCRIPT_BYTES_MAX {

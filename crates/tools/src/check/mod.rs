@@ -22,13 +22,16 @@ use crate::arguments::parse_strict;
 use crate::program::{Ended, Program, Ran};
 use crate::sandbox::Author;
 use crate::schema::Schema;
-use crate::{Sandbox, Workspace};
+use crate::{Sandbox, Workspace, background};
 
 /// Most failures of one check.
 const FAILURES_MAX: usize = 50;
 
 /// Longest message of one failure, in bytes.
 const MESSAGE_MAX: usize = 2000;
+
+/// Longest time for a schema, which is bounded by its steps long before.
+const SCHEMA_MAX: Duration = Duration::from_secs(60);
 
 /// Lines of the log shown when nothing better is known.
 const LAST_LINES: usize = 20;
@@ -96,7 +99,15 @@ fn last_lines(text: &str) -> String {
     lines.get(from..).unwrap_or_default().join("\n")
 }
 
-/// Whether an output is JSON and fits a schema; places are JSON pointers.
+/// The same as [`schema_check`], beside everything else that is going on.
+pub async fn run_schema_check(schema: &Value, output_text: &str) -> CheckOutcome {
+    let (schema, text) = (schema.clone(), output_text.to_owned());
+    let checked = background::run(SCHEMA_MAX, move |_| schema_check(&schema, &text)).await;
+    checked.unwrap_or_else(|late| CheckOutcome::CouldNotRun(late.message(SCHEMA_MAX)))
+}
+
+/// Whether an output is JSON and fits a schema; places are JSON pointers. One that would take
+/// too long to check does not fit.
 #[must_use]
 pub fn schema_check(schema: &Value, output_text: &str) -> CheckOutcome {
     let schema = match Schema::compile(schema) {

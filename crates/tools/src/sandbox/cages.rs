@@ -16,7 +16,7 @@ const FIND_MAX: Duration = Duration::from_secs(60);
 /// Most bubblewraps whose trial is remembered; there is one, but for people who try things.
 const TRIED_MAX: usize = 8;
 
-/// A bubblewrap, and what came of trying it.
+/// A bubblewrap, and what came of its trial.
 type Tried = (PathBuf, Result<Cage, NoCage>);
 
 /// Where cages come from. Cheap to clone; all clones try a bubblewrap once.

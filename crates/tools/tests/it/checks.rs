@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bowline_core::quality::{CheckOutcome, Failure};
 use bowline_tools::Sandbox;
-use bowline_tools::check::{run_command_check, schema_check, validate_schema};
+use bowline_tools::check::{run_command_check, run_schema_check, schema_check, validate_schema};
 use serde_json::json;
 
 use crate::{Yard, strings};
@@ -101,4 +101,24 @@ fn a_schema_is_judged_before_it_is_used() {
     );
     assert!(validate_schema(&json!({"type": "strnig"})).is_err());
     assert!(validate_schema(&json!({"pattern": "("})).is_err());
+}
+
+#[tokio::test]
+async fn an_output_that_is_too_costly_to_check_does_not_pass() {
+    let way = json!({"properties": {"a": {"$ref": "#"}}});
+    let schema = json!({"anyOf": [way, way, way]});
+    assert_eq!(validate_schema(&schema), Ok(()), "nothing is wrong with it where values are flat");
+    let deep = (0..30).fold(json!(1), |value, _| json!({"a": value})).to_string();
+    let CheckOutcome::Failed(found) = run_schema_check(&schema, &deep).await else { panic!("it passed") };
+    assert!(found[0].message.contains("too costly to check"), "{found:?}");
+    assert_eq!(run_schema_check(&schema, "{\"a\": {\"a\": 1}}").await, CheckOutcome::Passed);
+    let twice =
+        |level: usize| json!([{"$ref": format!("#/$defs/d{level}")}, {"$ref": format!("#/$defs/d{level}")}]);
+    let defs: serde_json::Map<_, _> = (0..60)
+        .map(|level| (format!("d{level}"), json!({"allOf": twice(level + 1)})))
+        .chain([("d60".to_owned(), json!({}))])
+        .collect();
+    let bomb = json!({"$defs": defs, "$ref": "#/$defs/d0"});
+    assert!(validate_schema(&bomb).unwrap_err().contains("too costly to check"));
+    assert!(matches!(run_schema_check(&bomb, "1").await, CheckOutcome::CouldNotRun(_)));
 }

@@ -127,7 +127,14 @@ impl Walk {
             "testsuites" => self.root = true,
             "testsuite" => {
                 self.root = true;
-                let count = |name: &str| value(name).map(|text| text.and_then(|text| text.parse().ok()));
+                let count = |name: &str| match value(name)? {
+                    Some(text) => match text.trim().parse() {
+                        Ok(count) => Ok(Some(count)),
+                        // Taken for nothing said, it would let failures pass.
+                        Err(_) => Err(malformed(&format!("the number of {name} cannot be read"))),
+                    },
+                    None => Ok(None),
+                };
                 let declared = [count("tests")?, count("failures")?, count("errors")?];
                 self.suites.push(Suite { declared, counted: [0; 3] });
             }

@@ -304,3 +304,16 @@ fn a_test_process_that_is_killed_is_an_error_not_a_cut() {
     let cut = read(Format::CargoTest, &Printed { output, ..Printed::default() });
     assert!(matches!(cut, Err(ReportError::Cut { .. })));
 }
+
+#[test]
+fn a_count_of_junit_that_cannot_be_read_makes_the_report_unreadable() {
+    for count in ["99999999999999999999", "-1", "many", "", "1.5"] {
+        for word in ["tests", "failures", "errors"] {
+            let output = format!("<testsuite {word}=\"{count}\"><testcase name=\"a\"/></testsuite>");
+            let read = read(Format::JunitXml, &Printed { output: &output, ..Printed::default() });
+            assert!(matches!(read, Err(ReportError::Malformed { .. })), "{word}={count:?}: {read:?}");
+        }
+    }
+    let honest = "<testsuite tests=\" 1 \" failures=\"0\"><testcase name=\"a\"/></testsuite>";
+    assert!(read(Format::JunitXml, &Printed { output: honest, ..Printed::default() }).is_ok());
+}
