@@ -31,6 +31,8 @@ pub struct Recorded {
 
 /// A line through the logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// Its slope; 1 leaves confidence as it is.
     pub slope: Ppm,

@@ -42,6 +42,7 @@ pub const STATE: u32 = 6;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Run {
     /// Its name.
     pub id: RunId,
@@ -168,6 +169,7 @@ pub struct Run {
 
 /// What critique and repair have used. None of it ever falls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RepairSpend {
     /// Tokens and money settled.
     pub settled: Cost,
@@ -177,6 +179,7 @@ pub struct RepairSpend {
 
 /// What is remembered of a tool, or a model, whose last attempts failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Breaker {
     /// Failures in a row.
     pub failures: u32,
@@ -188,6 +191,7 @@ pub struct Breaker {
 
 /// A limit that was nearly used up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Warned {
     /// Which.
     pub limit: Limit,
@@ -201,7 +205,7 @@ pub struct Warned {
 
 /// Where a run stands in the loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Phase {
     /// Making or taking the plan.
     Planning,
@@ -251,6 +255,7 @@ impl Phase {
 
 /// A verification under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Verification {
     /// Counts verifications, from 1.
     pub round: u32,
@@ -262,6 +267,7 @@ pub struct Verification {
 
 /// An output that was verified, and how good it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Best {
     /// The verification.
     pub round: u32,
@@ -275,6 +281,7 @@ pub struct Best {
 
 /// A critique under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Critique {
     /// The verification round it is about.
     pub round: u32,
@@ -282,6 +289,7 @@ pub struct Critique {
 
 /// A rollback under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RollingBack {
     /// Why.
     pub why: FailReason,
@@ -291,6 +299,7 @@ pub struct RollingBack {
 
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Approval {
     /// Hash of exactly what is asked about.
     pub binds: Digest,
