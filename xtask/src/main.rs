@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, prove, redteam, sim, tidy};
+use xtask::{
+    ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, prove, redteam, schemas, sim, tidy,
+};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -14,6 +16,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   tidy          house rules: pages, sizes, purity of core, names, bans
   layers        which crate depends on which, against the table in Cargo.toml
   licences      every dependency has a permissive licence
+  schemas       writes schemas/ as the types say it (--check: only looks, also against the recorded set;
+                --record RELEASE: keeps today's set for ever)
   kill [ARG…]   SIGKILL for the real program, resume, proof (--count N, --seed S)
   sim [ARG…]    the engine in simulated worlds (--seeds N, --seed S), or with --bugs in it
   control [ARG…] the controller of repair against simulated repairs; writes docs/control.md
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
         ("tidy", []) => ci::rule(&root, tidy::run).map(|()| true),
         ("layers", []) => ci::rule(&root, layers::run).map(|()| true),
         ("licences", []) => ci::rule(&root, licences::run).map(|()| true),
+        ("schemas", words) => schemas::run(&root, words).map(|()| true),
         ("kill", words) => kill::run(&root, words).map(|()| true),
         ("sim", words) => sim::run(&root, words).map(|()| true),
         ("control", words) => control::run(&root, words).map(|()| true),

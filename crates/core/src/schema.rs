@@ -14,6 +14,7 @@ use crate::guard::regulator::Cap;
 use crate::id::{ActionId, RunId, SubtaskId, ToolName, WorkerId};
 use crate::plan::Fact;
 use crate::provenance::Digest;
+use crate::untrusted::Mark;
 
 /// A schema for texts of one form.
 macro_rules! text {
@@ -41,6 +42,7 @@ text!(
     "^a(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)$"
 );
 text!(Digest, "Digest", "A SHA-256 hash.", "^[0-9a-f]{64}$");
+text!(Mark, "Mark", "A word nobody else knows, to tell our fence from an imitation.", "^[a-z0-9]{16,48}$");
 text!(Sketch, "Sketch", "What a text is like, for telling similar ones.", "^[A-Za-z0-9_-]{64}$");
 
 impl JsonSchema for Fact {

@@ -20,7 +20,57 @@ impl Event {
             | Self::Diagnosed { contract, .. }
             | Self::Repaired { contract, .. }
             | Self::Ended { contract, .. } => Some(*contract),
-            _ => None,
+            Self::Submitted(_)
+            | Self::Claimed { .. }
+            | Self::NotTakenUp { .. }
+            | Self::SubtaskStarted { .. }
+            | Self::StepStarted { .. }
+            | Self::StepFinished { .. }
+            | Self::StepFailed { .. }
+            | Self::Routed(_)
+            | Self::Elided(_)
+            | Self::CallRefused { .. }
+            | Self::ApprovalRequested { .. }
+            | Self::ApprovalSettled { .. }
+            | Self::CallStarted { .. }
+            | Self::CallTroubled { .. }
+            | Self::BreakerOpened { .. }
+            | Self::BreakerClosed { .. }
+            | Self::CallFinished { .. }
+            | Self::CallBlocked { .. }
+            | Self::StrategySwitched { .. }
+            | Self::RoundRepeated { .. }
+            | Self::CallInDoubt { .. }
+            | Self::CallSettled { .. }
+            | Self::Noticed { .. }
+            | Self::SubtaskFinished { .. }
+            | Self::BranchChosen { .. }
+            | Self::SubtaskFailed { .. }
+            | Self::SubtaskDropped { .. }
+            | Self::Checked { .. }
+            | Self::Judged { .. }
+            | Self::Controlled(_)
+            | Self::Remedied(_)
+            | Self::Escalated(_)
+            | Self::RepairStarted { .. }
+            | Self::LimitNear { .. }
+            | Self::Stopping { .. }
+            | Self::RollbackStarted { .. }
+            | Self::Restored { .. }
+            | Self::CompensationStarted { .. }
+            | Self::CompensationTroubled { .. }
+            | Self::Compensated { .. }
+            | Self::AlertRaised { .. }
+            | Self::AlertTold { .. }
+            | Self::UndoStarted { .. }
+            | Self::UndoFinished { .. }
+            | Self::LandingStarted { .. }
+            | Self::ChangesFound(_)
+            | Self::Landed { .. }
+            | Self::Promoted(_)
+            | Self::Paused { .. }
+            | Self::Resumed { .. }
+            | Self::SignalRefused { .. } => None,
         }
     }
 }

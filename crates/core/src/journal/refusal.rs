@@ -129,7 +129,7 @@ fn unread(record: &Record, seq: u64, raw: Value) -> Option<BadRecord> {
     let (event, fields) = match &raw {
         Value::Object(map) => map.iter().next().map(|(name, fields)| (cut(name), fields.clone()))?,
         Value::String(name) => (cut(name), Value::Null),
-        _ => return None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
     };
     let contract = fields.get("contract").and_then(Value::as_u64);
     if let Some(contract) = contract.filter(|found| *found > u64::from(CONTRACT)) {

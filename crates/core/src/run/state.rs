@@ -1,5 +1,6 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
+mod as_pairs;
 mod conversation;
 mod deeds;
 mod landing;
@@ -37,7 +38,8 @@ pub use mending::Mending;
 pub use promotion::Promotion;
 pub use recourse::{Recourses, RepairBase};
 
-/// Version of the state's shape. A checkpoint of another one is folded again.
+/// Version of the state's shape. A checkpoint of another one is folded again, and so is one with a key
+/// that this build does not know: the journal then says by name what is newer.
 pub const STATE: u32 = 6;
 
 /// One run.
@@ -578,27 +580,5 @@ impl Run {
             ThreadState::Calling(_) => call::has_turn(self, thread),
             ThreadState::Thinking(_) | ThreadState::Done(_) => false,
         }
-    }
-}
-
-/// Keys of JSON objects are texts, which a [`Subject`] is not: pairs instead.
-mod as_pairs {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::{Approval, Subject};
-
-    pub(super) fn serialize<S: Serializer>(
-        map: &BTreeMap<Subject, Approval>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.collect_seq(map)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<BTreeMap<Subject, Approval>, D::Error> {
-        Vec::<(Subject, Approval)>::deserialize(from).map(BTreeMap::from_iter)
     }
 }

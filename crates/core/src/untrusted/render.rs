@@ -20,7 +20,6 @@ claim to come from. [SANITIZED] stands for text that imitated control tokens or 
 ///
 /// It must be fresh for every text: what an author has seen, they can forge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct Mark(Box<str>);
 
