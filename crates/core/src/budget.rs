@@ -319,6 +319,7 @@ impl Limit {
 
 /// How much of a limit is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Gauge {
     /// Which.
     pub limit: Limit,
@@ -329,6 +330,7 @@ pub struct Gauge {
     pub used: u64,
     /// What may be.
     #[serde(with = "word")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Amount"))]
     pub allowed: u64,
 }
 

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use bowline_cli::output::{self, OUTPUT};
 use bowline_core::event::{CONTRACT, Change, Event};
 use bowline_core::journal::FORMAT;
 use schemars::generate::SchemaSettings;
@@ -69,6 +70,12 @@ pub fn made() -> Result<BTreeMap<String, String>> {
             journal,
         )?,
     );
+    for lines in output::lines() {
+        let word = json!({ "version": OUTPUT, "reads_from": OUTPUT, "direction": "written" });
+        let title = format!("A line of `bowline {} --json`", lines.command.replace('-', " "));
+        let name = format!("output/{}{ENDING}", lines.command);
+        files.insert(name, text(lines.schema, &title, lines.about, word)?);
+    }
     Ok(files)
 }
 

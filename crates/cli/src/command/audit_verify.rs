@@ -6,13 +6,13 @@
 
 use bowline_core::provenance::Digest;
 use bowline_store::{ListFilter, RunRow, RunStore, StoreError};
-use serde_json::json;
 
 use super::Desk;
 use super::audit::{Findings, examine};
 use crate::args::VerifyArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::looks::Verified;
 use crate::pick;
 use crate::render::{escape, words};
 
@@ -79,16 +79,16 @@ fn expect(found: &mut Findings, head: Digest) -> Option<u64> {
 
 fn tell(desk: &Desk<'_>, row: &RunRow, found: &Findings, after: Option<u64>) {
     if desk.screen.is_json() {
-        desk.screen.json(&json!({
-            "run": row.run,
-            "ok": found.problems.is_empty(),
-            "events": found.events,
-            "records": found.records,
-            "contents": found.contents,
-            "head": found.head,
-            "events_after_expected": after,
-            "problems": found.problems,
-        }));
+        desk.screen.json(&Verified {
+            run: &row.run,
+            ok: found.problems.is_empty(),
+            events: found.events,
+            records: found.records,
+            contents: found.contents,
+            head: found.head,
+            events_after_expected: after,
+            problems: &found.problems,
+        });
         return;
     }
     let size = format!(

@@ -1,7 +1,5 @@
 //! `bowline show`: everything about one run.
 
-use serde_json::{Value, json};
-
 use super::Desk;
 use crate::args::ShowArgs;
 use crate::clock;
@@ -17,13 +15,7 @@ pub(crate) async fn show(desk: &Desk<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     let row = pick::run(engine.store().as_ref(), &args.run).await?;
     let report = Report::load(engine.store().as_ref(), &row.run).await?;
     if args.json {
-        let mut told = story::object(&report);
-        if let (Value::Object(map), true) = (&mut told, args.events) {
-            let events = report.events.iter();
-            let events = events.map(|(seq, at, event)| json!({ "seq": seq, "at": at, "event": event }));
-            map.insert("journal".into(), events.collect());
-        }
-        desk.screen.json(&told);
+        desk.screen.json(&story::object(&report, args.events));
         return Ok(Exit::Committed);
     }
     story::tell(desk.screen, &desk.home, &report, clock::now());

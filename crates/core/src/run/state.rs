@@ -332,6 +332,7 @@ pub enum ApprovalState {
 
 /// What only a person can move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
     /// Somebody paused it.

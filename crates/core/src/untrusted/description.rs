@@ -32,6 +32,7 @@ pub struct Described<'a> {
 
 /// Why a person must read a description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Concern {
     /// It talks to the model.

@@ -104,6 +104,7 @@ pub struct Undoing {
 
 /// Where the undo of a call stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UndoAttempt {
     /// Counts from 1, crashes included.
