@@ -21,6 +21,7 @@ pub mod mutants;
 pub mod offence;
 pub mod prove;
 pub mod redteam;
+pub mod release;
 pub mod schemas;
 pub mod sim;
 pub mod source;
