@@ -22,6 +22,8 @@ pub mod offence;
 pub mod past;
 pub mod prove;
 pub mod redteam;
+pub mod release;
+pub mod schemas;
 pub mod sim;
 pub mod source;
 pub mod tidy;

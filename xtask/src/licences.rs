@@ -154,6 +154,7 @@ mod tests {
             source: source.map(Into::into),
             manifest_path: String::new(),
             dependencies: Vec::new(),
+            publish: None,
             targets: Vec::new(),
         }
     }

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use xtask::{
-    ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, past, prove, redteam, sim, tidy,
+    ci, control, fuzz, hostile, kill, layers, licences, mcp, mutants, past, prove, redteam, release, schemas,
+    sim, tidy,
 };
 
 const USAGE: &str = "usage: cargo xtask <command>
@@ -16,6 +17,9 @@ const USAGE: &str = "usage: cargo xtask <command>
   tidy          house rules: pages, sizes, purity of core, names, bans
   layers        which crate depends on which, against the table in Cargo.toml
   licences      every dependency has a permissive licence
+  schemas       writes schemas/ as the types say it (--check: only looks, also against the recorded set;
+                --record RELEASE: keeps today's set for ever)
+  release       every step of a release that this machine can do; publishes nothing (--dry-run: writes nothing)
   kill [ARG…]   SIGKILL for the real program, resume, proof (--count N, --seed S)
   sim [ARG…]    the engine in simulated worlds (--seeds N, --seed S), or with --bugs in it
   control [ARG…] the controller of repair against simulated repairs; writes docs/control.md
@@ -45,6 +49,8 @@ fn main() -> ExitCode {
         ("tidy", []) => ci::rule(&root, tidy::run).map(|()| true),
         ("layers", []) => ci::rule(&root, layers::run).map(|()| true),
         ("licences", []) => ci::rule(&root, licences::run).map(|()| true),
+        ("release", words) => release::run(&root, words).map(|()| true),
+        ("schemas", words) => schemas::run(&root, words).map(|()| true),
         ("kill", words) => kill::run(&root, words).map(|()| true),
         ("sim", words) => sim::run(&root, words).map(|()| true),
         ("control", words) => control::run(&root, words).map(|()| true),

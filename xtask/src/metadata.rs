@@ -28,9 +28,20 @@ pub struct Package {
     pub manifest_path: String,
     /// What it declares to depend on.
     pub dependencies: Vec<Dependency>,
+    /// The registries it may go to; `None`: any, empty: none.
+    #[serde(default)]
+    pub publish: Option<Vec<String>>,
     /// What is built from it.
     #[serde(default)]
     pub targets: Vec<Target>,
+}
+
+impl Package {
+    /// It is meant for others.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+    }
 }
 
 /// A library, program or test of a package.
@@ -57,6 +68,12 @@ pub struct Dependency {
     pub name: String,
     /// `None` for normal ones, else `dev` or `build`.
     pub kind: Option<String>,
+    /// The versions it takes.
+    #[serde(default)]
+    pub req: String,
+    /// Where it lies, if it is in this clone.
+    #[serde(default)]
+    pub path: Option<String>,
 }
 
 /// Whether to look beyond the workspace.

@@ -138,6 +138,9 @@ fn store_remedy(error: &StoreError) -> String {
         StoreError::NoRun { .. } => "`bowline runs` lists the runs".into(),
         StoreError::Owned { run, .. } => format!("`bowline watch {run}` shows what it does"),
         StoreError::NotEnded { run } => format!("`bowline cancel {run}` ends it"),
+        StoreError::Damaged(bad) if bad.is_newer() => {
+            format!("{}; `bowline runs` and `bowline export --json` work meanwhile", bad.remedy())
+        }
         StoreError::Damaged(_) | StoreError::NoBlob { .. } | StoreError::BadBlob { .. } => {
             format!("`bowline audit verify` names everything that is wrong; {}", error.remedy())
         }

@@ -31,6 +31,7 @@ mod manifest;
 mod mcp_args;
 mod model_args;
 mod models;
+pub mod output;
 mod pick;
 mod question;
 mod render;

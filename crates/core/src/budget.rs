@@ -40,24 +40,32 @@ const WARN_PERCENT: u128 = 80;
 /// default, so what older builds wrote keeps its bytes; those defaults must
 /// therefore stay what they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Model calls, retries and the summary included.
     #[serde(with = "word::count")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Count"))]
     pub steps: u32,
     /// Tool calls; another attempt at one counts.
     #[serde(with = "word::count")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Count"))]
     pub tool_calls: u32,
     /// Tokens: input (cached or not) and output (reasoning or not).
     #[serde(with = "word")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Amount"))]
     pub tokens: u64,
     /// Money in micro-dollars.
     #[serde(with = "word")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Amount"))]
     pub micros: u64,
     /// Working time; waiting for people, pauses and down-time do not count.
     #[serde(with = "word")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Amount"))]
     pub active_ms: u64,
     /// Rounds of repair.
     #[serde(with = "word::count")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Count"))]
     pub repairs: u32,
     /// Sub-tasks at once.
     pub parallel: u32,
@@ -73,16 +81,20 @@ pub struct Limits {
     pub approval_ms: u64,
     /// How much of the tokens and of the money may go into critique and repair.
     #[serde(with = "word::count", default = "repair_percent", skip_serializing_if = "is_repair_percent")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Count"))]
     pub repair_percent: u32,
     /// Working time of critique and repair.
     #[serde(with = "word", default = "repair_ms", skip_serializing_if = "is_repair_ms")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Amount"))]
     pub repair_ms: u64,
     /// Tokens of one model call, what it reads and what it answers; fewer where the model
     /// takes fewer.
     #[serde(with = "word", default = "context_tokens", skip_serializing_if = "is_context_tokens")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Amount"))]
     pub context_tokens: u64,
     /// Calls of single tools, by name; a tool that is not named has no bound of its own.
     #[serde(with = "word::counts", default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<ToolName, crate::schema::Count>"))]
     pub tools: BTreeMap<ToolName, u32>,
     /// What the run and all agents below it may be and use together.
     #[serde(default, skip_serializing_if = "TreeLimits::is_default")]
@@ -142,19 +154,24 @@ impl Default for Limits {
 
 /// What a run and all agents below it may be and use together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct TreeLimits {
     /// Levels of agents below the run.
     #[serde(with = "word::count")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Count"))]
     pub depth: u32,
     /// Agents below the run that have not ended.
     #[serde(with = "word::count")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Count"))]
     pub agents_alive: u32,
     /// Agents below the run, ended ones included.
     #[serde(with = "word::count")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Count"))]
     pub agents: u32,
     /// Model calls of the run and of all agents below it.
     #[serde(with = "word::count")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Count"))]
     pub steps: u32,
 }
 
@@ -225,6 +242,7 @@ fn wide(count: u32) -> u64 {
 
 /// A bound that can be reached, and raised by `resume --raise`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// [`Limits::steps`]
@@ -301,6 +319,7 @@ impl Limit {
 
 /// How much of a limit is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Gauge {
     /// Which.
     pub limit: Limit,
@@ -311,6 +330,7 @@ pub struct Gauge {
     pub used: u64,
     /// What may be.
     #[serde(with = "word")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Amount"))]
     pub allowed: u64,
 }
 
@@ -336,7 +356,8 @@ pub(crate) fn is_zero(value: &u64) -> bool {
 
 /// An amount of tokens and money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Cost {
     /// Tokens.
     pub tokens: u64,
@@ -367,6 +388,8 @@ impl Cost {
 
 /// What a run has used. None of these ever falls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Spend {
     /// Model calls started.
     pub steps: u32,

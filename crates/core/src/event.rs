@@ -9,6 +9,7 @@
 mod backup;
 mod call;
 mod context;
+mod contract;
 mod control;
 mod ending;
 mod escalation;
@@ -41,6 +42,7 @@ use crate::window::Window;
 pub use backup::FromBackup;
 pub use call::{Ask, CallTrouble, Doubt, Known, Outcome, Refusal, Settlement, Subject, Verdict};
 pub use context::{ContextBound, ContextFull, Elided, LeftOut, MessagePart};
+pub use contract::CONTRACT;
 pub use control::{Controlled, Remedied, Remedy};
 pub use ending::{Ending, Exhausted, FailReason, HaltReason, HaltReport, Raise, RestoreOutcome, StopReason};
 pub use escalation::{Escalated, Escalation};
@@ -52,12 +54,10 @@ pub use route::{Routed, Sent, SentFor};
 pub use step::{Heard, Judgement, Purpose, StepFailure, StepTrouble};
 pub use undo::{Compensator, UndoOutcome};
 
-/// Version of every phase contract below. Additive changes keep it.
-pub const CONTRACT: u16 = 1;
-
 /// A durable fact. The order of variants is the order of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// Somebody asked for a run. Always the first event, and only that.
     Submitted(Box<Submission>),

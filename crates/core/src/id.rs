@@ -145,6 +145,7 @@ impl<'de> Deserialize<'de> for ActionId {
 
 /// Wall-clock time in milliseconds since 1970, as the shell saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Millis(pub u64);
 

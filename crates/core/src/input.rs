@@ -312,7 +312,7 @@ pub enum Compensation {
 /// What a person can tell a run. Durable in the store's mailbox until a run's
 /// event consumes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Signal {
     /// Yes, to exactly these bytes.
     Approve {

@@ -32,6 +32,8 @@ pub mod policy;
 pub mod provenance;
 pub mod quality;
 pub mod run;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod task;
 pub mod tool;
 pub mod undo;

@@ -17,7 +17,8 @@ pub const INLINE_MAX: usize = 512;
 
 /// A text, by value or by reference.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Payload {
     /// The text itself.
     Inline(Box<str>),
@@ -119,6 +120,8 @@ pub type Content = Vec<Payload>;
 
 /// What a model asked for, as it asked for it. Untrusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Call {
     /// The provider's name for this call; its answer must carry it.
     pub id: Box<str>,
@@ -157,7 +160,8 @@ impl Call {
 
 /// A piece of a briefing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Part {
     /// Words of whoever speaks.
     Words(Payload),
@@ -181,7 +185,8 @@ pub enum Part {
 
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Message {
     /// Standing instructions.
     System(Content),
@@ -220,6 +225,7 @@ pub enum Message {
 
 /// Why a model stopped talking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// It was done.
@@ -237,7 +243,8 @@ pub enum Stop {
 /// Tokens of one model call. Cached input is *part* of `input`, reasoning is
 /// part of `output`: adapters normalise providers that count otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Usage {
     /// Everything that was read, cached tokens included.
     #[serde(skip_serializing_if = "is_zero")]
@@ -255,7 +262,8 @@ pub struct Usage {
 
 /// What a server says it used, where something else is booked. `None`: it does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Claim {
     /// Of what was read.
     #[serde(skip_serializing_if = "Option::is_none")]

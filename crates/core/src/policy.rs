@@ -17,7 +17,8 @@ use crate::untrusted::taint::Tainted;
 
 /// Why a person is asked about a call that its tool would not ask about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Concern {
     /// A value that only untrusted text has named.
     Tainted(Tainted),

@@ -10,6 +10,8 @@ use crate::verify::{Assertion, ClaimRules, EdgeCases, Measure, Rubric, Sampling}
 
 /// One acceptance check of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Check {
     /// What people call it.
     pub name: String,
@@ -22,7 +24,8 @@ pub struct Check {
 
 /// How a check is made. Any may be made again at any time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CheckHow {
     /// The output is JSON and fits this JSON Schema.
     Schema(Value),
@@ -50,6 +53,8 @@ pub enum CheckHow {
 /// A command that runs tests. It passes when it exits with 0, at least one test ran,
 /// and none failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct TestRun {
     /// Program and arguments; no shell in between. The output is its standard input.
     pub argv: Vec<String>,
@@ -64,6 +69,7 @@ pub struct TestRun {
 
 /// Kinds of tests, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TestLevel {
     /// Of single parts.
@@ -194,6 +200,8 @@ impl CheckHow {
 
 /// One thing that is wrong, as a machine found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The check or test that failed.
     pub name: String,
@@ -267,6 +275,7 @@ impl Failure {
 
 /// When a test went wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// While it ran.
@@ -286,6 +295,8 @@ impl Stage {
 
 /// One step of a stack trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Frame {
     /// The source, as the trace names it.
     pub file: String,
@@ -303,6 +314,7 @@ fn is_false(flag: &bool) -> bool {
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckOutcome {
     /// It holds.
@@ -337,6 +349,8 @@ impl CheckOutcome {
 
 /// A check that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct CheckResult {
     /// Which of the task's checks.
     pub name: String,
@@ -353,6 +367,7 @@ pub struct CheckResult {
 
 /// How bad a defect is, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Could be better.
@@ -365,6 +380,8 @@ pub enum Severity {
 
 /// One thing to mend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Defect {
     /// What is wrong.
     pub what: String,
@@ -380,6 +397,7 @@ pub struct Defect {
 
 /// Who made a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosedBy {
     /// The model, asked as a critic.
@@ -392,6 +410,8 @@ pub enum DiagnosedBy {
 
 /// What is wrong with an output and how to mend it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Diagnosis {
     /// In a sentence.
     pub summary: String,

@@ -15,6 +15,7 @@ use crate::undo::Undo;
 
 /// What a tool does to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Touch {
     /// Looks only; may run beside anything.
@@ -27,6 +28,7 @@ pub enum Touch {
 
 /// May this call be made again when we do not know whether it happened?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Repeat {
     /// Twice is as good as once.
@@ -39,6 +41,7 @@ pub enum Repeat {
 
 /// Must a person agree before each call?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Consent {
     /// The call waits for a person.
@@ -49,6 +52,7 @@ pub enum Consent {
 
 /// What can be done about a call once it has happened, least to most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Nothing need be: it only looks.
@@ -77,7 +81,8 @@ impl Class {
 /// How a tool is called: how often, how many at once, at what price. What is left
 /// out has the default of [`ToolSpec`]'s method of that name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Invocation {
     /// What can be done about a call once it has happened.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +134,8 @@ pub const OUTPUT_BYTES: u64 = 16 * 1024;
 
 /// A tool as a run knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ToolSpec {
     /// What the model calls it.
     pub name: ToolName,
@@ -220,7 +227,8 @@ impl ToolSpec {
 
 /// A capability that a tool uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Need {
     /// Reads the files its `path` names.
     FileRead,
@@ -248,6 +256,8 @@ pub enum Need {
 /// Made by the shell just before the intent is journalled, so that the bytes to
 /// restore are durable before the file changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct FileImage {
     /// Path below the workspace.
     pub path: String,
@@ -267,7 +277,8 @@ pub struct FileImage {
 
 /// How a file leaves its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Departure {
     /// It is gone.
     Deleted {

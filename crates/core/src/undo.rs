@@ -21,6 +21,8 @@ pub const ATTEMPTS: u32 = 3;
 
 /// How a call is undone. Whoever declares it says that doing it twice is as good as once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Undo {
     /// By what.
     pub how: How,
@@ -35,7 +37,8 @@ pub struct Undo {
 
 /// By what a call is undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum How {
     /// A program: reads what it gets as JSON, exits 0 when the call is undone.
     Command {
@@ -59,6 +62,8 @@ pub enum How {
 
 /// A look at the world through a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Look {
     /// The tool.
     pub tool: String,

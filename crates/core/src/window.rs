@@ -13,7 +13,8 @@ pub const RADIUS: u32 = 12;
 
 /// A part of an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Window {
     /// These lines, counted from 1, both included.
     Lines {

@@ -259,7 +259,7 @@ impl StoreError {
             Self::IdTaken { .. } => "submit again under a fresh id",
             Self::Owned { .. } => "wait until its worker releases it or its lease runs out",
             Self::NotEnded { .. } => "cancel the run first, or wait until it ends",
-            Self::Damaged(_) => "restore the store from a backup; the run is left as it was found",
+            Self::Damaged(bad) => bad.remedy(),
             Self::NoBlob { .. } | Self::BadBlob { .. } => {
                 "restore the store from a backup; the journal itself is kept"
             }

@@ -7,7 +7,6 @@ use bowline::ApplyPlan;
 use bowline_core::event::{LandOutcome, MovedOn};
 use bowline_core::id::RunId;
 use bowline_core::view;
-use serde_json::json;
 
 use super::Desk;
 use super::follow::while_working;
@@ -16,6 +15,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home::person;
 use crate::interrupt::Interrupts;
+use crate::output::changes as output;
 use crate::render::diff;
 use crate::render::progress::{Detail, Progress};
 use crate::render::{Look, escape, words};
@@ -76,7 +76,7 @@ fn show(desk: &Desk<'_>, id: &RunId, plan: &ApplyPlan) {
         for file in &plan.files {
             desk.screen.json(&diff::object(id, file));
         }
-        desk.screen.json(&json!({ "run": id, "files": plan.files.len(), "moved": plan.moved }));
+        desk.screen.json(&output::ApplyPlan { run: id, files: plan.files.len(), moved: &plan.moved });
         return;
     }
     let what = if plan.is_begun { "was begun and goes on with" } else { "would change" };
@@ -106,7 +106,7 @@ fn tell(desk: &Desk<'_>, id: &RunId, outcome: Option<&LandOutcome>) -> Exit {
         None => Exit::Unfinished,
     };
     if desk.screen.is_json() {
-        desk.screen.json(&json!({ "run": id, "outcome": outcome, "exit": exit.code() }));
+        desk.screen.json(&output::Applied { run: id, outcome, exit: exit.code() });
         return exit;
     }
     let how = outcome.map_or_else(|| "interrupted; asking again goes on with it".into(), view::landed);

@@ -6,7 +6,6 @@
 
 use bowline_core::provenance::Digest;
 use bowline_store::{ListFilter, RunRow, RunStore, StoreError};
-use serde_json::json;
 
 use super::Desk;
 use super::audit::{Findings, examine};
@@ -15,6 +14,7 @@ use crate::args::VerifyArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::looks::{Verified, VerifiedDeleted};
 use crate::pick;
 use crate::render::{escape, words};
 
@@ -68,7 +68,7 @@ async fn tell_deleted(desk: &Desk<'_>, store: &dyn RunStore, args: &VerifyArgs) 
             exit = Exit::Failed;
         }
         if desk.screen.is_json() {
-            desk.screen.json(&json!({ "run": left.run, "ok": !is_other, "deleted": left }));
+            desk.screen.json(&VerifiedDeleted { run: &left.run, ok: !is_other, deleted: (&left).into() });
             continue;
         }
         desk.screen.line(&told(&left, clock::now()));
@@ -112,16 +112,16 @@ fn expect(found: &mut Findings, head: Digest) -> Option<u64> {
 
 fn tell(desk: &Desk<'_>, row: &RunRow, found: &Findings, after: Option<u64>) {
     if desk.screen.is_json() {
-        desk.screen.json(&json!({
-            "run": row.run,
-            "ok": found.problems.is_empty(),
-            "events": found.events,
-            "records": found.records,
-            "contents": found.contents,
-            "head": found.head,
-            "events_after_expected": after,
-            "problems": found.problems,
-        }));
+        desk.screen.json(&Verified {
+            run: &row.run,
+            ok: found.problems.is_empty(),
+            events: found.events,
+            records: found.records,
+            contents: found.contents,
+            head: found.head,
+            events_after_expected: after,
+            problems: &found.problems,
+        });
         return;
     }
     let size = format!(

@@ -1,12 +1,12 @@
 //! `bowline calibrate`: how far the confidence of runs can be relied upon.
 
 use bowline_core::gate::{ENOUGH, Reliability, fit, reliability};
-use serde_json::json;
 
 use super::Desk;
 use crate::args::CalibrateArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::looks::Calibrated;
 use crate::render::{table, words};
 
 /// Holds what people said about outputs against how sure the runs were of them.
@@ -16,14 +16,14 @@ pub(crate) async fn calibrate(desk: &Desk<'_>, args: &CalibrateArgs) -> Result<E
     let learned = fit(&recorded);
     let (as_it_was, corrected) = (reliability(&recorded, None), reliability(&recorded, learned));
     if args.json {
-        desk.screen.json(&json!({
-            "class": args.class,
-            "outcomes": recorded.len(),
-            "enough": ENOUGH,
-            "as_it_was": as_it_was,
-            "learned": learned,
-            "corrected": learned.map(|_| corrected),
-        }));
+        desk.screen.json(&Calibrated {
+            class: &args.class,
+            outcomes: recorded.len(),
+            enough: ENOUGH,
+            as_it_was: &as_it_was,
+            learned,
+            corrected: learned.map(|_| &corrected),
+        });
         return Ok(Exit::Committed);
     }
     let of = args.class.as_ref().map_or_else(|| "all classes".to_owned(), |class| format!("class {class}"));

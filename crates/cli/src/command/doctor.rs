@@ -11,7 +11,6 @@ use bowline_core::task::Format;
 use bowline_remote::{provider_key, provider_url};
 use bowline_store::migrations::{VERSION, lacked_by};
 use bowline_store::{ListFilter, Role, RunRow, RunStore, SqliteStore, StoreError};
-use serde_json::json;
 
 use super::Desk;
 use super::audit::examine;
@@ -19,6 +18,7 @@ use super::gc::orphans;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home::Home;
+use crate::output::looks::{self as output, HealthWord};
 use crate::render::{escape, words};
 
 /// Less free space than this is worth a warning.
@@ -80,14 +80,14 @@ pub(crate) async fn doctor(desk: &Desk<'_>) -> Result<Exit, CliError> {
 }
 
 fn tell(desk: &Desk<'_>, line: &Line) {
-    let word = match line.health {
-        Health::Ok => "ok",
-        Health::Warn => "warn",
-        Health::Bad => "bad",
+    let (word, health) = match line.health {
+        Health::Ok => ("ok", HealthWord::Ok),
+        Health::Warn => ("warn", HealthWord::Warn),
+        Health::Bad => ("bad", HealthWord::Bad),
     };
     if desk.screen.is_json() {
-        let remedy = Some(&line.remedy).filter(|remedy| !remedy.is_empty());
-        desk.screen.json(&json!({ "check": line.what, "health": word, "found": line.how, "remedy": remedy }));
+        let remedy = Some(line.remedy.as_str()).filter(|remedy| !remedy.is_empty());
+        desk.screen.json(&output::Health { check: line.what, health, found: &line.how, remedy });
         return;
     }
     desk.screen.line(&format!("{word:<4}  {:<10}  {}", line.what, escape::line(&line.how)));

@@ -12,7 +12,6 @@ use bowline_core::id::RunId;
 use bowline_core::task::Task;
 use bowline_core::view::ending_line;
 use bowline_tools::UNSANDBOXED_WARNING;
-use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::Desk;
@@ -22,6 +21,7 @@ use crate::args::{RunArgs, ShowFlags};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
+use crate::output::runs::StoppedFile;
 use crate::render::bar::Bar;
 use crate::render::progress::{Detail, Progress};
 use crate::render::{escape, result, table, words};
@@ -145,9 +145,13 @@ async fn work(
 fn told(desk: &Desk<'_>, done: &Done) {
     let run = &done.report.run;
     if desk.screen.is_json() {
-        let output = &done.report.output;
-        let exit = done.exit().code();
-        desk.screen.json(&json!({ "file": done.file, "run": run.id, "ending": word(&done.stopped), "exit": exit, "output": output }));
+        desk.screen.json(&StoppedFile {
+            file: &done.file,
+            run: &run.id,
+            ending: word(&done.stopped),
+            exit: done.exit().code(),
+            output: &done.report.output,
+        });
         return;
     }
     let mark = if done.exit() == Exit::Committed { "✓" } else { "✗" };

@@ -11,12 +11,13 @@ use bowline_core::journal::Record;
 use bowline_core::provenance::Digest;
 use bowline_core::view::statement;
 use bowline_store::{RunRow, RunStore};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Desk;
 use crate::args::ExportArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::runs::Exported;
 use crate::pick;
 use crate::report::Report;
 
@@ -49,7 +50,11 @@ pub(crate) async fn export(desk: &Desk<'_>, args: &ExportArgs) -> Result<Exit, C
 
 async fn files(store: &dyn RunStore, row: &RunRow) -> Result<Vec<(&'static str, String)>, CliError> {
     let mut lines = String::new();
-    journal(store, row, |line| lines.push_str(&format!("{line}\n"))).await?;
+    journal(store, row, |line| {
+        lines.push_str(&serde_json::to_string(line).unwrap_or_default());
+        lines.push('\n');
+    })
+    .await?;
     let mut files = vec![("journal.jsonl", lines)];
     let report = Report::load(store, &row.run).await?;
     let output = report.output.unwrap_or_default();
@@ -65,13 +70,17 @@ async fn files(store: &dyn RunStore, row: &RunRow) -> Result<Vec<(&'static str, 
 }
 
 /// Hands out one object for each record.
-async fn journal(store: &dyn RunStore, row: &RunRow, mut each: impl FnMut(&Value)) -> Result<(), CliError> {
+async fn journal(
+    store: &dyn RunStore,
+    row: &RunRow,
+    mut each: impl FnMut(&Exported<'_>),
+) -> Result<(), CliError> {
     let (mut next, mut prev) = (1, Digest::ZERO);
     loop {
         let page = store.records(&row.run, next, PAGE).await?;
         for record in &page {
             let line = object(record, prev);
-            let events = line.get("events").and_then(Value::as_array).map_or(1, |events| events.len().max(1));
+            let events = line.events.as_array().map_or(1, |events| events.len().max(1));
             next = record.seq.saturating_add(events as u64);
             prev = record.hash;
             each(&line);
@@ -82,18 +91,18 @@ async fn journal(store: &dyn RunStore, row: &RunRow, mut each: impl FnMut(&Value
     }
 }
 
-fn object(record: &Record, prev: Digest) -> Value {
+fn object(record: &Record, prev: Digest) -> Exported<'_> {
     // A body that is no JSON any more is still worth having.
     let events = serde_json::from_str(&record.body).unwrap_or_else(|_| Value::String(record.body.clone()));
-    json!({
-        "run": record.run,
-        "seq": record.seq,
-        "at": record.at,
-        "format": record.format,
-        "prev": prev,
-        "hash": record.hash,
-        "events": events,
-    })
+    Exported {
+        run: &record.run,
+        seq: record.seq,
+        at: record.at,
+        format: record.format,
+        prev,
+        hash: record.hash,
+        events,
+    }
 }
 
 /// Writes a file that is not there yet.

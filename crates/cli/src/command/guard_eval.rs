@@ -10,11 +10,12 @@ use bowline_core::guard::loops::Action;
 use bowline_guard::evaluate::{APART, Part, Plan, Report, RunDecision, Scores, evaluate};
 use bowline_guard::judge::Guard;
 use bowline_guard::score::Verdict;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guard_args::{Contender, EvalArgs};
+use crate::output::tools::{self as output, Blocks, Evaluated, EvaluatedGuard, Stops};
 use crate::render::bar::Bar;
 use crate::render::{Screen, table, words};
 
@@ -127,38 +128,30 @@ fn part_word(part: Part) -> &'static str {
     }
 }
 
-fn as_json(report: &Report, guards: &[&dyn Guard], args: &EvalArgs) -> Value {
+fn as_json<'a>(report: &'a Report, guards: &'a [&dyn Guard], args: &EvalArgs) -> Evaluated<'a> {
     let guards = guards.iter().zip(&report.scores).enumerate().map(|(at, (guard, by_source))| {
-        let sources: Map<String, Value> =
-            by_source.iter().map(|(source, scores)| (source.clone(), scores_json(scores, args.act))).collect();
-        json!({ "guard": guard.name(), "pool": scores_json(&report.pooled(at), args.act), "sources": sources })
+        let told = |(source, scores): (&String, &Scores)| (source.clone(), scores_json(scores, args.act));
+        let pool = scores_json(&report.pooled(at), args.act);
+        EvaluatedGuard { guard: guard.name(), pool, sources: by_source.iter().map(told).collect() }
     });
     let part = match args.part() {
-        Part::Whole => "whole",
-        Part::Tuning => "tuning",
-        Part::HeldOut => "held_out",
+        Part::Whole => output::Part::Whole,
+        Part::Tuning => output::Part::Tuning,
+        Part::HeldOut => output::Part::HeldOut,
     };
-    let guards: Vec<Value> = guards.collect();
-    json!({ "part": part, "runs": report.runs, "left_out": report.left_out, "guards": guards })
+    Evaluated { part, runs: &report.runs, left_out: report.left_out, guards: guards.collect() }
 }
 
-fn scores_json(scores: &Scores, action: Action) -> Value {
-    let mut told = Map::new();
-    if matches!(action, Action::Block | Action::Both) {
-        let counts = json!({
-            "information_losing": scores.block.losing_share(),
-            "redundant_blocked": scores.block.redundant_share(),
-            "counts": scores.block,
-        });
-        told.insert("block".into(), counts);
-    }
-    if matches!(action, Action::Stop | Action::Both) {
-        let counts = json!({
-            "false_stops": scores.stop.false_share(),
-            "calls_saved": scores.stop.saved_share(),
-            "counts": scores.stop,
-        });
-        told.insert("stop".into(), counts);
-    }
-    Value::Object(told)
+fn scores_json(scores: &Scores, action: Action) -> output::Scores {
+    let block = matches!(action, Action::Block | Action::Both).then(|| Blocks {
+        information_losing: scores.block.losing_share(),
+        redundant_blocked: scores.block.redundant_share(),
+        counts: scores.block,
+    });
+    let stop = matches!(action, Action::Stop | Action::Both).then(|| Stops {
+        false_stops: scores.stop.false_share(),
+        calls_saved: scores.stop.saved_share(),
+        counts: scores.stop,
+    });
+    output::Scores { block, stop }
 }

@@ -4,12 +4,12 @@ use std::io::BufRead as _;
 
 use bowline_core::agent::server::{Reach, Server};
 use bowline_mcp::{Look, McpError, PinnedBy};
-use serde_json::json;
 
 use super::Desk;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::mcp_args::{McpApproveArgs, McpCommand, McpListArgs, McpTestArgs};
+use crate::output::tools as output;
 use crate::render::{Look as Colour, escape};
 use crate::serverfile::ServerFile;
 
@@ -36,8 +36,8 @@ async fn list(desk: &Desk<'_>, args: &McpListArgs) -> Result<Exit, CliError> {
             Some(PinnedBy::Person) => "approved by a person",
         };
         if args.json {
-            let value = json!({"server": server.name, "at": place(server), "pinned": by, "tools": tools, "held": held});
-            desk.screen.json(&value);
+            let (server, at) = (&server.name, place(server));
+            desk.screen.json(&output::Server { server, at, pinned: by, tools, held });
         } else {
             let held = if held > 0 { format!(", {held} held back") } else { String::new() };
             let line = format!("{:<20} {by}, {tools} tools{held}  {}", server.name, place(server));
@@ -80,10 +80,10 @@ fn offered(desk: &Desk<'_>, look: &Look) -> Exit {
             .tools
             .iter()
             .zip(&look.concerns)
-            .map(|(tool, concerns)| json!({"tool": tool.name, "concerns": concerns}))
+            .map(|(tool, concerns)| output::OfferedTool { tool: &tool.name, concerns })
             .collect();
-        desk.screen.json(&json!({"server": look.server, "protocol": look.version,
-            "standing": standing, "tools": tools}));
+        let (server, protocol, standing) = (&look.server, look.version.as_str(), standing.as_str());
+        desk.screen.json(&output::Offered { server, protocol, standing, tools });
         return exit;
     }
     let mark = if exit == Exit::Committed { Colour::Good } else { Colour::Bad };
@@ -107,8 +107,8 @@ fn offered(desk: &Desk<'_>, look: &Look) -> Exit {
 
 fn failed(desk: &Desk<'_>, server: &Server, error: &McpError) {
     if desk.screen.is_json() {
-        let value = json!({"server": server.name, "error": error.to_string(), "remedy": error.remedy()});
-        desk.screen.json(&value);
+        let (error, remedy) = (error.to_string(), error.remedy());
+        desk.screen.json(&output::Unreached { server: &server.name, error, remedy });
     } else {
         desk.screen.line(&format!("{}  {}", server.name, desk.screen.paint(Colour::Bad, "failed")));
         desk.screen.line(&format!("  {}", escape::multiline(&told(error))));

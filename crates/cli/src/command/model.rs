@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use bowline_core::task::suggest;
 use bowline_local::weights::{CATALOGUE, Kept, Weights, WeightsError, named};
 use bowline_local::{EngineBroken, LoadError, Loaded, Settings, Speed};
-use serde_json::{Value, json};
 
 use super::Desk;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::local::{absent, clock, find, licence, pull, store};
 use crate::model_args::{ModelBenchArgs, ModelCommand, ModelImportArgs, ModelPullArgs, ModelRemoveArgs};
+use crate::output::tools as output;
 use crate::render::{escape, table, words};
 
 /// How often the speed is measured; the middle one counts.
@@ -35,8 +35,15 @@ fn list(desk: &Desk<'_>) -> Result<Exit, CliError> {
     if desk.screen.is_json() {
         kept.iter().for_each(|kept| desk.screen.json(&object(kept)));
         for weights in offered {
-            desk.screen.json(&json!({"name": weights.name, "bytes": weights.bytes,
-                "licence": weights.licence, "present": false, "sources": sources(weights)}));
+            desk.screen.json(&output::Weights {
+                name: weights.name,
+                bytes: weights.bytes,
+                licence: Some(weights.licence),
+                present: false,
+                path: None,
+                sha256: None,
+                sources: Some(sources(weights)),
+            });
         }
         return Ok(Exit::Committed);
     }
@@ -65,9 +72,16 @@ fn sources(weights: &Weights) -> Vec<String> {
     hub.into_iter().chain(wheel).collect()
 }
 
-fn object(kept: &Kept) -> Value {
-    json!({"name": kept.name, "bytes": kept.bytes, "licence": licence(kept), "present": true,
-        "path": kept.path, "sha256": kept.sha256})
+fn object(kept: &Kept) -> output::Weights<'_> {
+    output::Weights {
+        name: &kept.name,
+        bytes: kept.bytes,
+        licence: licence(kept),
+        present: true,
+        path: Some(&kept.path),
+        sha256: Some(&kept.sha256),
+        sources: None,
+    }
 }
 
 /// Says what is here now.
@@ -164,9 +178,15 @@ async fn bench(desk: &Desk<'_>, args: ModelBenchArgs) -> Result<Exit, CliError> 
     let (read, written) = (speed.prompt_per_second(), speed.output_per_second());
     let memory = memory();
     if desk.screen.is_json() {
-        desk.screen.json(&json!({"model": args.name, "threads": threads, "load_ms": load_ms,
-            "prompt_tokens_per_second": tenths(read), "decode_tokens_per_second": tenths(written),
-            "memory_bytes": memory, "context_tokens": context}));
+        desk.screen.json(&output::Benched {
+            model: &args.name,
+            threads,
+            load_ms,
+            prompt_tokens_per_second: tenths(read),
+            decode_tokens_per_second: tenths(written),
+            memory_bytes: memory,
+            context_tokens: context,
+        });
         return Ok(Exit::Committed);
     }
     let memory = memory.map_or_else(|| "unknown".into(), |bytes| format!("{} MB", bytes / 1_000_000));

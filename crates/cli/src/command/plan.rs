@@ -49,7 +49,7 @@ pub(crate) fn plan(desk: &Desk<'_>, args: &PlanArgs) -> Result<Exit, CliError> {
 fn show(desk: &Desk<'_>, picture: &Picture<'_>, format: PlanFormat) {
     match format {
         PlanFormat::Text => picture.text().iter().for_each(|line| desk.screen.line(&escape::line(line))),
-        PlanFormat::Json => desk.screen.json(&picture.json()),
+        PlanFormat::Json => desk.screen.json(&picture.drawn()),
         PlanFormat::Mermaid => {
             picture.mermaid().lines().for_each(|line| desk.screen.line(&escape::line(line)))
         }

@@ -2,12 +2,12 @@
 
 use bowline::{fold, history};
 use bowline_core::run::Run;
-use serde_json::json;
 
 use super::Desk;
 use crate::args::ReplayArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::runs::{Event, Replayed, State};
 use crate::pick;
 use crate::render::{escape, live, result, story};
 
@@ -28,20 +28,17 @@ pub(crate) async fn replay(desk: &Desk<'_>, args: &ReplayArgs) -> Result<Exit, C
     let run = fold(store, &row.run, to).await?.run;
     if args.json {
         for (seq, at, event) in &events {
-            desk.screen.json(&json!({ "run": row.run, "seq": seq, "at": at, "event": event }));
+            desk.screen.json(&Event { run: &row.run, seq: *seq, at: *at, event });
         }
-        desk.screen.json(&json!({
-            "run": row.run,
-            "seq": run.seq,
-            "state": {
-                "phase": run.phase.word(),
-                "paused": run.paused,
-                "spend": run.spend,
-                "reserved": run.reserved,
-                "waits": run.waits(),
-                "digest": run.digest(),
-            },
-        }));
+        let state = State {
+            phase: run.phase.word(),
+            paused: run.paused,
+            spend: &run.spend,
+            reserved: &run.reserved,
+            waits: run.waits(),
+            digest: run.digest(),
+        };
+        desk.screen.json(&Replayed { run: &row.run, seq: run.seq, state });
         return Ok(Exit::Committed);
     }
     story::timeline(desk.screen, &events);

@@ -2,13 +2,13 @@
 
 use bowline_core::id::Millis;
 use bowline_store::{EndingKind, ListFilter, RunRow};
-use serde_json::{Value, json};
 
 use super::Desk;
 use crate::args::RunsArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::runs::{Deleted, Ending, Row};
 use crate::render::{table, words};
 
 const HEADINGS: [&str; 7] = ["RUN", "STATE", "STEPS", "TOOLS", "COST", "AGE", "GOAL"];
@@ -50,7 +50,7 @@ async fn deleted(desk: &Desk<'_>, args: &RunsArgs) -> Result<Exit, CliError> {
         Vec::new()
     };
     if args.json {
-        left.iter().for_each(|left| desk.screen.json(&json!({ "deleted": left })));
+        left.iter().for_each(|left| desk.screen.json(&Deleted { deleted: left.into() }));
         return Ok(Exit::Committed);
     }
     if left.is_empty() {
@@ -106,28 +106,28 @@ fn state(row: &RunRow, leased: bool) -> String {
     }
 }
 
-fn object(row: &RunRow) -> Value {
+fn object(row: &RunRow) -> Row<'_> {
     let summary = &row.summary;
-    json!({
-        "run": row.run,
-        "key": row.key,
-        "goal": summary.goal,
-        "phase": summary.phase,
-        "ending": summary.ending.map(|ending| match ending {
-            EndingKind::Committed => "committed",
-            EndingKind::Failed => "failed",
-            EndingKind::Halted => "halted",
+    Row {
+        run: &row.run,
+        key: &row.key,
+        goal: &summary.goal,
+        phase: &summary.phase,
+        ending: summary.ending.map(|ending| match ending {
+            EndingKind::Committed => Ending::Committed,
+            EndingKind::Failed => Ending::Failed,
+            EndingKind::Halted => Ending::Halted,
         }),
-        "waiting": summary.waiting,
-        "unable": summary.unable,
-        "worker": row.worker,
-        "steps": summary.steps,
-        "tool_calls": summary.tool_calls,
-        "tokens": summary.tokens,
-        "micros": summary.micros,
-        "created_at": row.created_at,
-        "updated_at": row.updated_at,
-        "events": row.next_seq.saturating_sub(1),
-        "head": row.head,
-    })
+        waiting: &summary.waiting,
+        unable: &summary.unable,
+        worker: &row.worker,
+        steps: summary.steps,
+        tool_calls: summary.tool_calls,
+        tokens: summary.tokens,
+        micros: summary.micros,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        events: row.next_seq.saturating_sub(1),
+        head: row.head,
+    }
 }

@@ -1,13 +1,13 @@
 //! `bowline show`: everything about one run.
 
 use bowline_store::RunStore;
-use serde_json::{Value, json};
 
 use super::{Desk, delete};
 use crate::args::ShowArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::runs::Deleted;
 use crate::pick;
 use crate::render::story;
 use crate::report::Report;
@@ -16,7 +16,7 @@ use crate::report::Report;
 async fn deleted(desk: &Desk<'_>, store: &dyn RunStore, args: &ShowArgs) -> Result<Option<Exit>, CliError> {
     let Some(left) = delete::tombstone(store, &args.run).await? else { return Ok(None) };
     if args.json {
-        desk.screen.json(&json!({ "deleted": left }));
+        desk.screen.json(&Deleted { deleted: (&left).into() });
     } else {
         desk.screen.line(&delete::told(&left, clock::now()));
     }
@@ -32,13 +32,7 @@ pub(crate) async fn show(desk: &Desk<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     };
     let report = Report::load(engine.store().as_ref(), &row.run).await?;
     if args.json {
-        let mut told = story::object(&report);
-        if let (Value::Object(map), true) = (&mut told, args.events) {
-            let events = report.events.iter();
-            let events = events.map(|(seq, at, event)| json!({ "seq": seq, "at": at, "event": event }));
-            map.insert("journal".into(), events.collect());
-        }
-        desk.screen.json(&told);
+        desk.screen.json(&story::object(&report, args.events));
         return Ok(Exit::Committed);
     }
     story::tell(desk.screen, &desk.home, &report, clock::now());

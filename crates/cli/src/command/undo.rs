@@ -10,7 +10,6 @@ use bowline_core::tool::{Departure, FileImage};
 use bowline_core::undo::How;
 use bowline_core::view;
 use bowline_tools::restore::{Now, Standing};
-use serde_json::{Value, json};
 
 use super::Desk;
 use super::follow::while_working;
@@ -19,6 +18,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home::person;
 use crate::interrupt::Interrupts;
+use crate::output::changes::{self as output, NotUndoable, UndoneCall, UndoneRun};
 use crate::render::progress::{Detail, Progress};
 use crate::render::{Look, escape, words};
 use crate::{pick, question};
@@ -92,7 +92,7 @@ fn show(desk: &Desk<'_>, id: &RunId, plan: &UndoPlan) {
             desk.screen.json(&object(id, step));
         }
         for (action, tool) in &plan.remains {
-            desk.screen.json(&json!({ "run": id, "action": action, "tool": tool, "undo": null }));
+            desk.screen.json(&NotUndoable { run: id, action: *action, tool, undo: () });
         }
         return;
     }
@@ -171,27 +171,27 @@ fn now(now: Now) -> String {
     }
 }
 
-fn object(id: &RunId, step: &UndoStep) -> Value {
+fn object<'a>(id: &'a RunId, step: &'a UndoStep) -> output::UndoStep<'a> {
     let undo = match &step.way {
-        UndoWay::Call { undo, is_known } => json!({ "call": undo, "is_known": is_known }),
-        UndoWay::Landing { files, moved } => json!({ "files": files, "moved": moved }),
-        UndoWay::File { image, looked } => json!({
-            "path": image.path,
-            "was": image.before.as_ref().map(Payload::digest),
-            "wrote": image.result().1,
-            "now": match looked.now {
-                Now::Nothing => Value::Null,
-                Now::File(sha256) => json!(sha256),
-                Now::SomethingElse => json!("something else"),
+        UndoWay::Call { undo, is_known } => output::UndoWay::Call { call: undo, is_known: *is_known },
+        UndoWay::Landing { files, moved } => output::UndoWay::Landing { files: *files, moved },
+        UndoWay::File { image, looked } => output::UndoWay::File {
+            path: &image.path,
+            was: image.before.as_ref().map(Payload::digest),
+            wrote: image.result().1,
+            now: match looked.now {
+                Now::Nothing => output::Now::Nothing,
+                Now::File(sha256) => output::Now::File(sha256),
+                Now::SomethingElse => output::Now::Else(output::SomethingElse::SomethingElse),
             },
-            "standing": match looked.standing {
-                Standing::AsLeft => "as_left",
-                Standing::AsBefore => "as_before",
-                Standing::Changed => "changed",
+            standing: match looked.standing {
+                Standing::AsLeft => output::Standing::AsLeft,
+                Standing::AsBefore => output::Standing::AsBefore,
+                Standing::Changed => output::Standing::Changed,
             },
-        }),
+        },
     };
-    json!({ "run": id, "action": step.action, "tool": step.tool, "undo": undo })
+    output::UndoStep { run: id, action: step.action, tool: &step.tool, undo }
 }
 
 fn tell(desk: &Desk<'_>, id: &RunId, undone: &Undone) -> Exit {
@@ -207,11 +207,9 @@ fn tell(desk: &Desk<'_>, id: &RunId, undone: &Undone) -> Exit {
         Exit::Failed
     };
     if desk.screen.is_json() {
-        let calls: Vec<Value> =
-            undone.calls.iter().map(|(action, how)| json!({ "action": action, "outcome": how })).collect();
-        desk.screen.json(&json!({
-            "run": id, "undone": calls, "finished": undone.is_finished, "exit": exit.code(),
-        }));
+        let calls = undone.calls.iter().map(|(action, outcome)| UndoneCall { action: *action, outcome });
+        let (undone, finished) = (calls.collect(), undone.is_finished);
+        desk.screen.json(&UndoneRun { run: id, undone, finished, exit: exit.code() });
         return exit;
     }
     let back = undone.calls.len() - not.len();

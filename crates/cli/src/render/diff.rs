@@ -10,10 +10,10 @@ use bowline_core::event::Seen;
 use bowline_core::id::RunId;
 use bowline_core::provenance::Digest;
 use bowline_tools::isolation::Thing;
-use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::{Look, Screen, escape, words};
+use crate::output::changes::{self as output, ChangeWord};
 
 /// Files with more bytes are named only.
 const SHOWN_BYTES_MAX: usize = 1024 * 1024;
@@ -27,7 +27,7 @@ const CONTEXT: usize = 3;
 /// One file, as `diff -u` has it.
 pub(crate) fn unified(screen: &Screen, file: &Changed) {
     let path = escape::line(&file.path);
-    let head = format!("{} {path}{}", word(file), mode_change(file));
+    let head = format!("{} {path}{}", word(file).as_str(), mode_change(file));
     screen.line(&screen.paint(Look::Strong, &head));
     match (text(&file.before), text(&file.after)) {
         (Ok(before), Ok(after)) => {
@@ -59,7 +59,7 @@ pub(crate) fn stat(screen: &Screen, files: &[Changed]) {
         };
         screen.line(&format!(
             "  {:<7} {}  {count}{}",
-            word(file),
+            word(file).as_str(),
             escape::line(&file.path),
             mode_change(file)
         ));
@@ -68,35 +68,35 @@ pub(crate) fn stat(screen: &Screen, files: &[Changed]) {
 }
 
 /// One file, for programs.
-pub(crate) fn object(run: &RunId, file: &Changed) -> Value {
+pub(crate) fn object<'a>(run: &'a RunId, file: &'a Changed) -> output::Changed<'a> {
     let texts = (text(&file.before), text(&file.after));
     let shown = match &texts {
         (Ok(before), Ok(after)) => Some(unified_text(&escape::line(&file.path), file, (before, after))),
         (Err(_), _) | (_, Err(_)) => None,
     };
-    json!({
-        "run": run,
-        "path": file.path,
-        "change": word(file),
-        "before": side(&file.before),
-        "after": side(&file.after),
-        "diff": shown,
-    })
-}
-
-fn side(side: &Side) -> Value {
-    match side {
-        Side::Nothing => Value::Null,
-        Side::Known(thing) => json!(thing.seen()),
-        Side::Lost(seen) => json!(seen),
+    output::Changed {
+        run,
+        path: &file.path,
+        change: word(file),
+        before: side(&file.before),
+        after: side(&file.after),
+        diff: shown,
     }
 }
 
-fn word(file: &Changed) -> &'static str {
+fn side(side: &Side) -> Option<Seen> {
+    match side {
+        Side::Nothing => None,
+        Side::Known(thing) => Some(thing.seen()),
+        Side::Lost(seen) => Some(seen.clone()),
+    }
+}
+
+fn word(file: &Changed) -> ChangeWord {
     match (&file.before, &file.after) {
-        (Side::Nothing, _) => "added",
-        (_, Side::Nothing) => "deleted",
-        (_, _) => "edited",
+        (Side::Nothing, _) => ChangeWord::Added,
+        (_, Side::Nothing) => ChangeWord::Deleted,
+        (_, _) => ChangeWord::Edited,
     }
 }
 

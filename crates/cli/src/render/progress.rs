@@ -9,10 +9,10 @@ use bowline_core::id::{Millis, RunId};
 use bowline_core::provenance::Digest;
 use bowline_core::run::Run;
 use bowline_core::view;
-use serde_json::json;
 
 use super::screen::Look;
 use super::{Screen, escape, live};
+use crate::output::runs as output;
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Progress {
         match (self.detail, self.screen.is_json()) {
             (Detail::Nothing, _) => {}
             (Detail::Events, true) => {
-                self.screen.json(&json!({ "run": id, "seq": seq, "at": at, "event": event }));
+                self.screen.json(&output::Event { run: id, seq, at, event });
             }
             (Detail::Events, false) => self.print(id, since, event),
         }
@@ -87,7 +87,7 @@ impl Progress {
     /// Tells machines the hash of the state a worker works from.
     pub(crate) fn state(&self, id: &RunId, seq: u64, sha256: Digest) {
         if self.detail == Detail::Events && self.screen.is_json() {
-            self.screen.json(&json!({ "run": id, "seq": seq, "state": sha256 }));
+            self.screen.json(&output::StateHash { run: id, seq, state: sha256 });
         }
     }
 

@@ -6,12 +6,12 @@ use bowline_core::event::{Ending, Subject, Verdict};
 use bowline_core::run::{LANDING, Run};
 use bowline_core::task::WorkspaceMode;
 use bowline_core::view::{ending_line, landed, promoted};
-use serde_json::{Value, json};
 
 use super::screen::Look;
 use super::{Screen, escape, next, story, words};
 use crate::exit::Exit;
 use crate::home::Home;
+use crate::output::runs as output;
 use crate::report::Report;
 
 /// Most lines of the output that are shown; all of it is in the file.
@@ -32,21 +32,19 @@ pub(crate) fn show(screen: &Screen, home: &Home, report: &Report, stopped: &Stop
 }
 
 /// The last line of `--json`.
-fn last_line(report: &Report, stopped: &Stopped) -> Value {
-    let ending = match stopped {
-        Stopped::Ended(ending) => Some(word(ending)),
-        Stopped::Waiting(_) | Stopped::Asked => None,
+fn last_line<'a>(report: &'a Report, stopped: &'a Stopped) -> output::Stopped<'a> {
+    let (ending, waiting) = match stopped {
+        Stopped::Ended(ending) => (Some(ending.into()), None),
+        Stopped::Waiting(waits) => (None, Some(waits.as_slice())),
+        Stopped::Asked => (None, None),
     };
-    let mut line = json!({
-        "run": report.run.id,
-        "ending": ending,
-        "exit": Exit::of_stop(&report.run, stopped).code(),
-        "head": report.row.head,
-    });
-    if let (Value::Object(map), Stopped::Waiting(waits)) = (&mut line, stopped) {
-        map.insert("waiting".into(), json!(waits));
+    output::Stopped {
+        run: &report.run.id,
+        ending,
+        exit: Exit::of_stop(&report.run, stopped).code(),
+        head: report.row.head,
+        waiting,
     }
-    line
 }
 
 /// The ending in one word.

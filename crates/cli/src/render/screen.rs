@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_core::untrusted::escape_json;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::escape;
 use crate::error::CliError;
+use crate::output::{Failed, Problem};
 
 /// Widths of terminals that do not tell theirs.
 const WIDTH: usize = 80;
@@ -82,8 +83,10 @@ impl Screen {
     }
 
     /// An object of the result, on a line of its own, whatever is in its texts.
-    pub(crate) fn json(&self, value: &Value) {
-        self.print(&format!("{}\n", escape_json(&value.to_string())));
+    pub(crate) fn json(&self, line: &impl Serialize) {
+        // What is printed has texts for keys and cannot fail to serialise.
+        let text = serde_json::to_string(line).unwrap_or_default();
+        self.print(&format!("{}\n", escape_json(&text)));
     }
 
     /// A remark that is no part of the result.
@@ -96,13 +99,9 @@ impl Screen {
     pub(crate) fn failed(&self, error: &CliError) {
         let (what, remedy, details) = (chain(error), error.remedy(), error.details());
         if self.inner.json {
-            let problems: Vec<Value> =
-                details.iter().map(|(what, remedy)| json!({ "what": what, "remedy": remedy })).collect();
-            let mut told = json!({ "error": what, "remedy": remedy, "exit": error.exit().code() });
-            if let (Value::Object(map), false) = (&mut told, problems.is_empty()) {
-                map.insert("problems".into(), problems.into());
-            }
-            self.json(&told);
+            let told = details.iter().cloned().map(|(what, remedy)| Problem { what, remedy });
+            let (error_text, exit) = (what.clone(), error.exit().code());
+            self.json(&Failed { error: error_text, remedy: remedy.clone(), exit, problems: told.collect() });
         }
         let mut text = format!("error: {}\n", escape::multiline(&what));
         for (what, remedy) in details {

@@ -5,11 +5,11 @@ use bowline_core::id::Millis;
 use bowline_core::run::Run;
 use bowline_core::task::WorkspaceMode;
 use bowline_core::view::{CallRef, assured, ending_line, line, quality_curve};
-use serde_json::{Value, json};
 
 use super::screen::Look;
 use super::{Screen, escape, live, result, words};
 use crate::home::Home;
+use crate::output::runs::{Entry, Shown};
 use crate::report::Report;
 
 /// Most characters of one thing a critic said.
@@ -253,40 +253,42 @@ fn halted(run: &Run) -> Option<&HaltReport> {
 }
 
 /// The same for machines: one object.
-pub(crate) fn object(report: &Report) -> Value {
-    let run = &report.run;
-    json!({
-        "run": run.id,
-        "key": report.row.key,
-        "goal": run.task.goal,
-        "model": run.task.model,
-        "critic": run.task.critic,
-        "routes": run.task.routes,
-        "steps": report.facts.steps,
-        "elisions": report.facts.elisions,
-        "workspace": run.task.workspace,
-        "submitted_at": run.submitted_at,
-        "updated_at": report.row.updated_at,
-        "phase": run.phase.word(),
-        "ending": run.ending().map(result::word),
-        "ending_line": run.ending().map(ending_line),
-        "plan": run.plan,
-        "evidence": report.facts.evidence,
-        "calls": report.facts.calls,
-        "checks": report.facts.checks,
-        "repairs": report.facts.repairs,
-        "escalations": report.facts.escalations,
-        "missing": run.missing(),
-        "approvals": report.facts.approvals,
-        "waits": run.waits(),
-        "limits": run.limits,
-        "gauges": run.gauges(),
-        "report": halted(run),
-        "spend": run.spend,
-        "tokens_by_phase": report.facts.tokens_by_phase,
-        "output": report.output,
-        "promotion": run.promotion,
-        "events": report.row.next_seq.saturating_sub(1),
-        "head": report.row.head,
-    })
+pub(crate) fn object<'a>(report: &'a Report, events: bool) -> Shown<'a> {
+    let (run, facts) = (&report.run, &report.facts);
+    let entry = |(seq, at, event): &'a (u64, Millis, Event)| Entry { seq: *seq, at: *at, event };
+    Shown {
+        run: &run.id,
+        key: &report.row.key,
+        goal: &run.task.goal,
+        model: &run.task.model,
+        critic: &run.task.critic,
+        routes: &run.task.routes,
+        steps: &facts.steps,
+        elisions: &facts.elisions,
+        workspace: &run.task.workspace,
+        submitted_at: run.submitted_at,
+        updated_at: report.row.updated_at,
+        phase: run.phase.word(),
+        ending: run.ending().map(Into::into),
+        ending_line: run.ending().map(ending_line),
+        plan: run.plan.as_deref(),
+        evidence: &facts.evidence,
+        calls: &facts.calls,
+        checks: &facts.checks,
+        repairs: &facts.repairs,
+        escalations: &facts.escalations,
+        missing: run.missing(),
+        approvals: &facts.approvals,
+        waits: run.waits(),
+        limits: &run.limits,
+        gauges: run.gauges(),
+        report: halted(run),
+        spend: &run.spend,
+        tokens_by_phase: &facts.tokens_by_phase,
+        output: &report.output,
+        promotion: &run.promotion,
+        events: report.row.next_seq.saturating_sub(1),
+        head: report.row.head,
+        journal: events.then(|| report.events.iter().map(entry).collect()),
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use bowline_core::provenance::{Digest, canonical_value};
+use bowline_core::id::RunId;
+use bowline_core::provenance::{Digest, canonical, canonical_value};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
@@ -112,4 +113,67 @@ fn every_journal_that_earlier_versions_left_is_shown_and_found_consistent() {
     assert!(told.len() > 100 && told.iter().all(|run| run["ok"] == true), "{told:?}");
     let listed = place.bowline(&["runs", "--all", "--json"]).ends(0).objects();
     assert_eq!(listed.len(), told.len());
+}
+
+/// A store whose last record says more than this build understands, with all hashes right.
+fn newer(change: impl Fn(&str) -> String) -> (Place, Vec<u8>) {
+    let place = Place::new();
+    place.task(PLAIN, HELLO).bowline(&["run", "task", "-q"]).ends(0);
+    let store = Connection::open(place.path("home/store.db")).unwrap();
+    let sql = "SELECT seq, at, format, body, hash FROM records ORDER BY seq";
+    let rows: Vec<(i64, i64, u16, String, [u8; 32])> = store
+        .prepare(sql)
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let run = RunId::parse(&place.last()).unwrap();
+    let [.., (.., before), (seq, at, format, body, _)] = rows.as_slice() else { panic!("two records") };
+    let body = canonical(&change(body)).unwrap();
+    let (first, when) = (seq.cast_unsigned(), at.cast_unsigned());
+    let hash = Digest::of_parts(&[
+        before.as_slice(),
+        run.as_str().as_bytes(),
+        &first.to_be_bytes(),
+        &when.to_be_bytes(),
+        &format.to_be_bytes(),
+        body.as_bytes(),
+    ]);
+    store
+        .execute("UPDATE records SET body = ?1, hash = ?2 WHERE seq = ?3", params![body, hash.0, seq])
+        .unwrap();
+    store.execute("UPDATE runs SET head = ?1", params![hash.0]).unwrap();
+    store.execute("DELETE FROM checkpoints", []).unwrap();
+    (place, body.into_bytes())
+}
+
+#[test]
+fn what_a_newer_build_wrote_is_refused_by_name_by_whoever_folds_it_and_handed_out_as_it_is() {
+    let contract: fn(&str) -> String = |body| body.replace("\"contract\":1", "\"contract\":7");
+    let key: fn(&str) -> String = |body| body.replace("\"contract\":1", "\"contract\":1,\"only_reads\":true");
+    let kind: fn(&str) -> String = |body| body.replacen("\"ended\"", "\"parked\"", 1);
+    for (change, complaint) in [
+        (contract, "(`ended`) has contract 7; this build, Bowline "),
+        (key, "(`ended`) was written by a newer Bowline: it has a key \"only_reads\""),
+        (kind, "(`parked`) was written by a newer Bowline: it has a kind \"parked\""),
+    ] {
+        let (place, body) = newer(change);
+        for words in [
+            &["show", "last"][..],
+            &["replay", "last"],
+            &["watch", "last"],
+            &["resume", "last"],
+            &["diff", "last"],
+        ] {
+            let ran = place.bowline(words).ends(2).complains(complaint);
+            ran.complains("go on with the Bowline that wrote it, or a newer one");
+        }
+        place.bowline(&["runs"]).ends(0);
+        place.bowline(&["work", "--drain"]);
+        let records = place.bowline(&["export", "last", "--json"]).ends(0).objects();
+        let last = records.last().unwrap();
+        assert_eq!(canonical_value(&last["events"]).into_bytes(), body, "stored bytes are as they were");
+        place.bowline(&["audit", "verify"]).ends(1).says(complaint);
+    }
 }

@@ -27,6 +27,7 @@ mod journal;
 mod local;
 mod mcp;
 mod outlet;
+mod output;
 mod past;
 mod people;
 mod plan;
@@ -129,12 +130,14 @@ impl Place {
 }
 
 fn ran(mut command: Command) -> Ran {
-    let output = command.output().unwrap();
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
+    let done = command.output().unwrap();
+    let ran = Ran {
+        code: done.status.code().unwrap_or(-1),
+        out: String::from_utf8(done.stdout).unwrap(),
+        err: String::from_utf8(done.stderr).unwrap(),
+    };
+    output::hold(&command, &ran.out);
+    ran
 }
 
 impl Ran {

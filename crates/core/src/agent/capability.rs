@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// What an agent may touch. The default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "snake_case", deny_unknown_fields)]
 pub struct Capabilities {
     /// Paths of the workspace it may read.
     pub file_read: Paths,
@@ -29,11 +30,13 @@ pub struct Capabilities {
 
 /// Paths below a workspace; each grants what is below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Paths(pub Vec<String>);
 
 /// Names of programs, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Programs {
     /// Every program the machine has.
@@ -50,6 +53,8 @@ impl Default for Programs {
 
 /// Tools of a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct McpGrant {
     /// The server, as the manifest names it.
     pub server: String,

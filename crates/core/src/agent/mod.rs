@@ -37,6 +37,8 @@ pub const SECRETS_MAX: usize = 64;
 
 /// Who works on a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Agent {
     /// What people call it.
     pub name: String,
@@ -73,6 +75,8 @@ impl Agent {
 
 /// What happens to calls that are not simply fine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Gates {
     /// An argument that only untrusted text has named.
     pub tainted: Gate,
@@ -90,6 +94,7 @@ impl Default for Gates {
 
 /// What happens to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
     /// It waits for a person.
@@ -103,6 +108,7 @@ pub enum Gate {
 /// Where a secret is. Its value is read when a run is worked on, and masked in
 /// everything the run stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SecretRef {
     /// In this variable of the engine's environment.

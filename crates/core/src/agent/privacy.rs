@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// How far what an agent knows may go. In order, the laxest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Privacy {
     /// To the hosts the task lists, `*` included. The default.

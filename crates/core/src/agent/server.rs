@@ -30,6 +30,7 @@ const SECRET_NAMES: [&str; 9] =
 
 /// What a server is called: the first half of its tools' names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct ServerName(Box<str>);
 
@@ -70,6 +71,8 @@ impl<'de> Deserialize<'de> for ServerName {
 
 /// A server, as a manifest declares it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(!try_from, deny_unknown_fields))]
+#[serde(try_from = "RawServer")]
 pub struct Server {
     /// What it is called.
     pub name: ServerName,
@@ -92,7 +95,8 @@ fn timeout_ms() -> u64 {
 }
 
 /// How a server is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "transport", rename_all = "kebab-case")]
 pub enum Reach {
     /// A program that is started and spoken to over its pipes.
@@ -113,8 +117,55 @@ pub enum Reach {
     },
 }
 
+/// A server as it is written. A key of neither way is refused, which `flatten` cannot do.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawServer {
+    name: ServerName,
+    transport: Transport,
+    argv: Option<Vec<String>>,
+    #[serde(default)]
+    env: BTreeMap<String, Given>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, Given>,
+    #[serde(default = "timeout_ms")]
+    timeout_ms: u64,
+    tools: Option<Vec<String>>,
+    #[serde(default)]
+    rules: BTreeMap<String, ToolRules>,
+}
+
+/// The word that tells one way from the other.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Transport {
+    Stdio,
+    Http,
+}
+
+impl TryFrom<RawServer> for Server {
+    type Error = &'static str;
+
+    fn try_from(raw: RawServer) -> Result<Self, Self::Error> {
+        let RawServer { name, transport, argv, env, url, headers, timeout_ms, tools, rules } = raw;
+        let how = match (transport, argv, url) {
+            (Transport::Stdio, Some(argv), None) if headers.is_empty() => Reach::Stdio { argv, env },
+            (Transport::Http, None, Some(url)) if env.is_empty() => Reach::Http { url, headers },
+            (Transport::Stdio, ..) => {
+                return Err("a server of transport stdio has argv and env, and no url or headers");
+            }
+            (Transport::Http, ..) => {
+                return Err("a server of transport http has url and headers, and no argv or env");
+            }
+        };
+        Ok(Self { name, how, timeout_ms, tools, rules })
+    }
+}
+
 /// A value, or where it lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Given {
     /// The value itself: anybody may read it.
@@ -140,6 +191,7 @@ pub enum Given {
 /// Rules for one tool; what is left out is guessed from what the server says,
 /// and where it says nothing the tool is taken for the worst.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ToolRules {
     /// What it does to the world: `read` or `exec`.

@@ -10,7 +10,8 @@ use crate::message::Usage;
 /// There is no price that means "unknown": a model that cannot tell has no
 /// `Price`, and a run is not submitted without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Price {
     /// For what it reads.
     pub input: u64,

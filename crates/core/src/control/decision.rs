@@ -22,6 +22,7 @@ pub struct Reading {
 
 /// Why repairing will not do by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// The noise keeps the error above the gate, however often it is repaired.
@@ -58,6 +59,7 @@ impl Why {
 
 /// Why there is no further round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopWhy {
     /// It is good enough.
@@ -82,7 +84,8 @@ impl StopWhy {
 
 /// What the controller says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Decision {
     /// Repair, this hard.
     Repair {
@@ -116,6 +119,8 @@ impl Decision {
 
 /// A decision with what led to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Judgement {
     /// What was measured.
     pub quality: Quality,

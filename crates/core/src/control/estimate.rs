@@ -18,6 +18,8 @@ const GAIN_LEAST: Ppm = Ppm(10_000);
 
 /// What a repair does to quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Plant {
     /// How much a repair of intensity 1 mends.
     pub gain: Ppm,
@@ -38,6 +40,7 @@ impl Default for Plant {
 
 /// What one repair did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Move {
     /// How hard it tried.
     pub intensity: Ppm,

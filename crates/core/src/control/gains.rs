@@ -6,6 +6,8 @@ use super::Ppm;
 
 /// How strongly error, its sum and its change move the intensity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Gains {
     /// On the error as it is.
     pub proportional: Ppm,

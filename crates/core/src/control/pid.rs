@@ -6,6 +6,8 @@ use super::{Gains, Plant, Ppm};
 
 /// Between what the intensity of a repair stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Band {
     /// The gentlest repair that is one.
     pub least: Ppm,
@@ -23,6 +25,8 @@ impl Band {
 
 /// What the controller remembers between rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Memory {
     /// The sum of errors that counted.
     #[serde(default)]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A share, gain or intensity in parts per million. Arithmetic saturates, and
 /// rounds towards zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Ppm(pub i64);
 

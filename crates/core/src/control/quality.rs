@@ -12,6 +12,8 @@ const FAILURES_MAX: u64 = 64;
 
 /// Four qualities, each from 0 to 1; `None` where nothing measures it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Quality {
     /// Does it hold what the checks ask?
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,8 @@ const PRIOR_TRIES: u32 = 4;
 
 /// How one strategy did against one cause; `None`: where the cause could not be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Against what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,6 +29,7 @@ pub struct Rate {
 
 /// What strategies did, by cause. At most one entry for each pair.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Rates(pub Vec<Rate>);
 

@@ -6,6 +6,7 @@ use super::{Band, Gains, Plant, Ppm, Quality};
 
 /// What a run does with the controller's word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Obedience {
     /// Repairs follow its intensity; escalating and stopping early are noted, and
@@ -19,6 +20,8 @@ pub enum Obedience {
 
 /// Everything that can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
     /// What quality is wanted.
     pub setpoints: Quality,
@@ -82,6 +85,7 @@ impl Default for Settings {
 
 /// How a repair goes about it, gentlest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// Only what the failures name.

@@ -7,7 +7,8 @@ use crate::id::Millis;
 /// A journal that may have gone on elsewhere. Whoever does not know these words must not go on
 /// with it, so they are events of their own, which an earlier build refuses to read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FromBackup {
     /// It was brought back. Nothing of it is started until a person takes it up here.
     Restored {

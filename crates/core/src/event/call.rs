@@ -8,6 +8,8 @@ use crate::message::Payload;
 
 /// The result of an earlier call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Known {
     /// What the model read.
     pub output: Payload,
@@ -18,6 +20,7 @@ pub struct Known {
 
 /// Why a call was refused before it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// No such tool.
@@ -42,6 +45,7 @@ pub enum Refusal {
 
 /// What a person is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
     /// May this call be made?
@@ -61,7 +65,8 @@ impl std::fmt::Display for Subject {
 
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verdict {
     /// Yes.
     Approved {
@@ -88,6 +93,7 @@ pub enum Verdict {
 
 /// How a call went, as the tool tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It did what it was asked.
@@ -104,6 +110,7 @@ pub enum Outcome {
 
 /// Kinds of passing trouble with a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallTrouble {
     /// The attempt did not happen; it may work later.
@@ -127,6 +134,7 @@ impl CallTrouble {
 
 /// How a call came to be in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
     /// The process died between intent and outcome.
@@ -141,6 +149,7 @@ pub enum Doubt {
 
 /// Who can end a doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     /// The tool's own probe.
@@ -151,7 +160,8 @@ pub enum Ask {
 
 /// How doubt about a call ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Settlement {
     /// It happened; this is its result.
     Happened {

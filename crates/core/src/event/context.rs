@@ -10,6 +10,8 @@ use crate::provenance::Digest;
 
 /// Parts of a conversation that its model reads no more from here on. All of them are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Elided {
     /// Whose conversation.
     pub subtask: SubtaskId,
@@ -27,6 +29,8 @@ pub struct Elided {
 
 /// A part that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct LeftOut {
     /// Its message, counted from 0.
     pub at: u32,
@@ -42,6 +46,7 @@ pub struct LeftOut {
 
 /// A part of a message that can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessagePart {
     /// What a tool returned.
@@ -54,6 +59,8 @@ pub enum MessagePart {
 
 /// A conversation that does not fit its model, whatever is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ContextFull {
     /// Whose conversation.
     pub subtask: SubtaskId,
@@ -76,6 +83,7 @@ pub struct ContextFull {
 
 /// Who says how long a conversation may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ContextBound {
     /// The task.

@@ -7,6 +7,8 @@ use crate::control::{Judgement, Strategy};
 
 /// The word of the controller after a verification that failed, with all it rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Controlled {
     /// Which verification.
     pub round: u32,
@@ -17,7 +19,8 @@ pub struct Controlled {
 
 /// What is tried against rounds that look alike, in this order, each once a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Remedy {
     /// The next repair goes about it another way.
     SwitchStrategy {
@@ -40,6 +43,8 @@ pub enum Remedy {
 
 /// A remedy against rounds that look alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Remedied {
     /// The verification round that looks like an earlier one.
     pub round: u32,

@@ -11,17 +11,21 @@ use crate::provenance::Digest;
 
 /// A limit set higher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Raise {
     /// Which.
     pub limit: Limit,
     /// To what, in the limit's own unit (steps, calls, tokens, micro-dollars, ms, percent).
     #[serde(with = "crate::budget::word")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Amount"))]
     pub to: u64,
 }
 
 /// How a run is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ending {
     /// Checked and delivered. Final.
     Committed {
@@ -54,6 +58,8 @@ pub enum Ending {
 
 /// A bound that would have been passed: the evidence of a stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Exhausted {
     /// Which.
     pub limit: Limit,
@@ -68,6 +74,8 @@ pub struct Exhausted {
 
 /// What a run that reached a limit leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct HaltReport {
     /// What it took.
     pub spend: Spend,
@@ -92,6 +100,7 @@ pub struct HaltReport {
 
 /// Why a run stops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// For good.
@@ -102,7 +111,8 @@ pub enum StopReason {
 
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FailReason {
     /// A named file could not be read.
     EvidenceMissing {
@@ -146,7 +156,8 @@ pub enum FailReason {
 
 /// Why a run halted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum HaltReason {
     /// A person cancelled it.
     Cancelled {
@@ -173,6 +184,7 @@ pub enum HaltReason {
 
 /// How one undo went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RestoreOutcome {
     /// The file is as it was before the call.

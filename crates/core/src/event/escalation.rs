@@ -6,6 +6,8 @@ use crate::id::SubtaskId;
 
 /// Something beyond repair is tried; repairs are counted anew from here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Escalated {
     /// What.
     pub step: Escalation,
@@ -15,7 +17,8 @@ pub struct Escalated {
 
 /// What is tried, in this order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Escalation {
     /// A stronger model repairs, and does whatever work comes after.
     BiggerModel {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// In what the programs of a run run while a worker has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Confinement {
     /// In a cage.
@@ -15,6 +16,7 @@ pub enum Confinement {
 
 /// What a verification came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// Every check passed.

@@ -7,6 +7,8 @@ use crate::provenance::Digest;
 
 /// What a run changed in the tree it worked on, against how that began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Changes {
     /// JSON: a list of [`Change`], sorted by path. The contents it names are stored with it.
     pub list: Payload,
@@ -16,6 +18,8 @@ pub struct Changes {
 
 /// One path that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Change {
     /// Below the workspace.
     pub path: String,
@@ -37,7 +41,8 @@ impl Change {
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Entry {
     /// A regular file.
     File {
@@ -69,7 +74,8 @@ impl Entry {
 
 /// What was seen at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Seen {
     /// Nothing.
     Nothing,
@@ -107,6 +113,8 @@ impl Seen {
 
 /// A path that is neither as the run found it nor as it wants it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct MovedOn {
     /// Below the workspace.
     pub path: String,
@@ -120,6 +128,7 @@ pub struct MovedOn {
 
 /// How it went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LandOutcome {
     /// Every change is there.

@@ -11,7 +11,8 @@ use crate::provenance::Digest;
 
 /// Why a sub-task came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SubtaskFailure {
     /// Its model says that it cannot be done this way.
     GaveUp {
@@ -48,7 +49,8 @@ impl SubtaskFailure {
 
 /// How a run goes on after a sub-task failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum WayOn {
     /// A choice around it tries its next branch.
     FallsBack {
@@ -65,6 +67,8 @@ pub enum WayOn {
 
 /// A file that was read as evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// Path below the workspace.
     pub path: String,
@@ -76,6 +80,8 @@ pub struct Evidence {
 
 /// What one of the last sub-tasks delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct SubtaskOutput {
     /// Which.
     pub subtask: SubtaskId,

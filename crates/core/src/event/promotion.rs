@@ -7,7 +7,8 @@ use crate::provenance::Digest;
 
 /// How handing a committed output on goes. It stands behind the ending, which stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Promoted {
     /// It shall be handed on.
     Begun {
@@ -37,6 +38,7 @@ pub enum Promoted {
 
 /// What came of handing an output on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PromotionOutcome {
     /// It was taken, once or more than once under one key.

@@ -8,6 +8,8 @@ use crate::id::Millis;
 
 /// A step that goes to another model than the task's own or its critic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Sent {
     /// Which, as `kind:argument`.
     pub model: String,
@@ -17,7 +19,8 @@ pub struct Sent {
 
 /// Why a step is sent to another model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SentFor {
     /// This one was asked for the same answer, and gave none.
     Trouble {
@@ -45,7 +48,8 @@ pub enum SentFor {
 
 /// What becomes of a model of a run that has several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Routed {
     /// It is not asked for a while, unless there is no other.
     Rests {

@@ -8,6 +8,8 @@ use crate::id::SubtaskId;
 
 /// What the guard remembers of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Heard {
     /// How it opens, as a guard remembers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,6 +24,7 @@ pub struct Heard {
 
 /// What a model call is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// The tool loop of a sub-task or repair.
@@ -37,6 +40,8 @@ pub enum Purpose {
 
 /// One answer that a verification needs of a judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Judgement {
     /// Which verification.
     pub round: u32,
@@ -48,6 +53,8 @@ pub struct Judgement {
 
 /// Why a step has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct StepFailure {
     /// What kind of trouble.
     pub kind: StepTrouble,
@@ -57,6 +64,7 @@ pub struct StepFailure {
 
 /// Kinds of trouble with a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepTrouble {
     /// May pass: overload, reset, server error.

@@ -7,6 +7,8 @@ use crate::undo::Undo;
 
 /// How a call is undone should it have to be, written down before it is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Compensator {
     /// The idempotency key of the undo: the same for every attempt at it.
     pub key: Digest,
@@ -16,6 +18,7 @@ pub struct Compensator {
 
 /// How the undo of a call went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UndoOutcome {
     /// What the call did is made up for.

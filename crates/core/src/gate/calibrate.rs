@@ -31,6 +31,8 @@ pub struct Recorded {
 
 /// A line through the logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// Its slope; 1 leaves confidence as it is.
     pub slope: Ppm,
@@ -89,6 +91,7 @@ fn newton_step(recorded: &[Recorded], slope: f64, shift: f64) -> (f64, f64) {
 
 /// Outcomes of like confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Bin {
     /// From this confidence on.
     pub from: Ppm,
@@ -104,6 +107,7 @@ pub struct Bin {
 
 /// How far confidence can be relied upon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Reliability {
     /// By confidence, lowest first; only those that hold outcomes.
     pub bins: Vec<Bin>,

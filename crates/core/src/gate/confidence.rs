@@ -83,6 +83,8 @@ impl Feature {
 
 /// What is known of an output; `None` where a feature does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Features {
     /// [`Feature::Verified`]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,6 +168,8 @@ impl Default for Weights {
 
 /// How sure a run is of its output, and what that comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Confidence {
     /// The probability that it is right.
     pub value: Ppm,

@@ -7,6 +7,8 @@ use crate::control::Ppm;
 
 /// How sure a run must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Doubts {
     /// From here on nobody is asked.
     pub auto: Ppm,
@@ -22,6 +24,7 @@ impl Default for Doubts {
 
 /// What becomes of an output that passed its gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Disposition {
     /// It is committed.
@@ -57,6 +60,8 @@ impl Disposition {
 
 /// What a verification makes one sure of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Assurance {
     /// What became of every gate.
     pub gates: Vec<GateResult>,
@@ -72,6 +77,7 @@ pub struct Assurance {
 
 /// Why a person is asked about an output. Each is found mechanically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
     /// The run is not sure enough.

@@ -26,6 +26,7 @@ pub use disposition::{Assurance, Circumstances, Disposition, Doubts, Trigger, tr
 
 /// One of the seven gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
     /// The output fits its schema. Exact.
@@ -73,6 +74,8 @@ impl Gate {
 
 /// What each gate asks for, from 0 to 1. The schema has no threshold: it fits or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Thresholds {
     /// [`Gate::Correct`]
     pub correct: Ppm,
@@ -119,6 +122,7 @@ impl Thresholds {
 
 /// What verification measured for one gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Score {
     /// Nothing measures it in this task.
@@ -178,6 +182,8 @@ impl Scores {
 
 /// What became of one gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct GateResult {
     /// Which.
     pub gate: Gate,

@@ -80,6 +80,7 @@ impl BadConfidence {
 
 /// A stretch of a reply the model was unsure of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Span {
     /// Where it begins in the reply, in bytes.
     pub start: u64,
@@ -95,6 +96,7 @@ pub struct Span {
 
 /// The unsure stretches of one reply, as it streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Confidence {
     settings: Settings,
     offset: u64,
@@ -137,6 +139,7 @@ impl Before {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Open {
     start: u64,
     end: u64,

@@ -12,6 +12,7 @@ use crate::provenance::Digest;
 
 /// What a call does to the world, as far as repeating it is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Looks only: in the same world it gives the same answer.

@@ -33,6 +33,7 @@ struct Kind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Streak {
     count: u32,
     first: u64,
@@ -42,6 +43,7 @@ struct Streak {
 
 /// A kind of failure that came often enough to be a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pattern {
     /// The tool that fails.
     pub tool: Box<str>,
@@ -141,6 +143,7 @@ impl Failures {
 
 /// JSON keys are strings, so kinds are stored beside their streaks.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Stored {
     pattern_at: u32,
     results: u64,

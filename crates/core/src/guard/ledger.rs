@@ -33,6 +33,7 @@ pub const RUNS_MAX: usize = 10_000;
 
 /// See the module's page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ledger {
     accounts: BTreeMap<RunId, Account>,
 }

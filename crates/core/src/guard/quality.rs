@@ -104,7 +104,7 @@ impl BadSignal {
 
 /// Why going on is useless.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Decline {
     /// It falls and is already low.
     Falling {
@@ -122,6 +122,7 @@ pub enum Decline {
 
 /// The last signals of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Series {
     settings: Settings,
     recent: VecDeque<f64>,

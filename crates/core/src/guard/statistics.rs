@@ -27,6 +27,7 @@ pub enum Outcome {
 
 /// Counters of one tool, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tally {
     /// Calls made.
     pub calls: u64,
@@ -58,6 +59,7 @@ impl Tally {
 
 /// The same tool, called so many times in a row up to now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Trailing {
     /// Which tool.
     pub tool: Box<str>,
@@ -67,6 +69,7 @@ pub struct Trailing {
 
 /// Counters of one scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tallies {
     total: Tally,
     by_tool: BTreeMap<Box<str>, Tally>,
@@ -126,6 +129,7 @@ impl Tallies {
 
 /// Tool statistics of a run and of its current turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Statistics {
     turn: Tallies,
     run: Tallies,

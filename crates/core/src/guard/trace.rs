@@ -13,6 +13,7 @@ use crate::tool::Repeat;
 
 /// One tool call, before it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CallTrace {
     /// Names tool and arguments; equal for every way to write the same JSON.
     pub key: Digest,
@@ -74,6 +75,7 @@ impl CallTrace {
 
 /// How a call ended, as far as a guard can tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It did what it was asked to.
@@ -92,6 +94,8 @@ impl Outcome {
 
 /// One tool result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct OutputTrace {
     /// Hash of the text without its volatile tokens.
     pub digest: Digest,
@@ -130,6 +134,7 @@ impl OutputTrace {
 
 /// One reply of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ReplyTrace {
     /// Hash of how it begins: its first letters, in lower case. A model that is
     /// stuck opens its replies alike even when it varies the rest. Sixteen digits
@@ -173,6 +178,7 @@ fn opening(text: &str) -> String {
 
 /// One round of repair: what was produced, and what was said to be wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RoundTrace {
     /// The output that was judged.
     pub output: Sketch,

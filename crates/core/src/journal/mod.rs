@@ -5,16 +5,19 @@
 //! change alone. The body is the canonical JSON array of its events. Bodies of
 //! older formats keep their bytes for ever; they are *read* through upcasts.
 
+mod refusal;
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
-use crate::event::Event;
+use crate::event::{CONTRACT, Event};
 use crate::id::{Millis, RunId};
 use crate::provenance::{Digest, canonical_value};
 
-/// The format written today.
+pub use refusal::BadRecord;
+
+/// The format written today. Every one from 1 to this is read.
 pub const FORMAT: u16 = 2;
 
 /// One append as it is stored.
@@ -32,49 +35,6 @@ pub struct Record {
     pub body: String,
     /// Covers all of the above and the record before.
     pub hash: Digest,
-}
-
-/// What is wrong with a record.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadRecord {
-    /// Bytes changed, or a record before it did.
-    #[error("record {seq} of run {run} does not match its hash")]
-    Hash {
-        /// Whose.
-        run: RunId,
-        /// Where.
-        seq: u64,
-    },
-    /// A record is missing or doubled.
-    #[error("run {run} continues at event {found} where {expected} was expected")]
-    Gap {
-        /// Whose.
-        run: RunId,
-        /// What should have come.
-        expected: u64,
-        /// What came.
-        found: u64,
-    },
-    /// Written by a newer Bowline.
-    #[error("record {seq} of run {run} has format {format}; this build reads up to {FORMAT}")]
-    Format {
-        /// Whose.
-        run: RunId,
-        /// Where.
-        seq: u64,
-        /// Its format.
-        format: u16,
-    },
-    /// The hash is right and the content is not: written by something else.
-    #[error("record {seq} of run {run} is not understood: {message}")]
-    Body {
-        /// Whose.
-        run: RunId,
-        /// Where.
-        seq: u64,
-        /// What the reader said.
-        message: String,
-    },
 }
 
 impl Record {
@@ -107,18 +67,26 @@ impl Record {
         ])
     }
 
-    /// The events, brought up to today's format.
+    /// The events, brought up to today's format. All of them are understood in full, or the record is
+    /// refused: a key nobody reads could be a limit nobody keeps (ADR 0036).
     pub fn events(&self) -> Result<Vec<Event>, BadRecord> {
-        let body = |message: String| BadRecord::Body { run: self.run.clone(), seq: self.seq, message };
-        if self.format == FORMAT {
-            return serde_json::from_str(&self.body).map_err(|error| body(error.to_string()));
-        }
         if self.format == 0 || self.format > FORMAT {
             return Err(BadRecord::Format { run: self.run.clone(), seq: self.seq, format: self.format });
         }
-        let raw: Vec<Value> = serde_json::from_str(&self.body).map_err(|error| body(error.to_string()))?;
+        let read = if self.format == FORMAT { serde_json::from_str(&self.body) } else { self.raised() };
+        match read {
+            Ok(events) if events.iter().filter_map(Event::contract).all(|found| found == CONTRACT) => {
+                Ok(events)
+            }
+            Ok(_) => Err(refusal::why(self, "its contract is not one that was ever written")),
+            Err(error) => Err(refusal::why(self, &error.to_string())),
+        }
+    }
+
+    fn raised(&self) -> serde_json::Result<Vec<Event>> {
+        let raw: Vec<Value> = serde_json::from_str(&self.body)?;
         let raised = raw.into_iter().map(|event| upcast(event, self.format)).collect();
-        serde_json::from_value(Value::Array(raised)).map_err(|error| body(error.to_string()))
+        serde_json::from_value(Value::Array(raised))
     }
 }
 

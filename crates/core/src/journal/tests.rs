@@ -196,12 +196,104 @@ fn a_format_of_the_future_or_of_no_time_is_refused_by_name() {
 
 #[test]
 fn a_body_of_something_else_is_refused_with_the_readers_words() {
-    for body in ["", "{}", "[{\"unheard_of\":{}}]", "[{\"claimed\":{}}]", "[1]"] {
+    for body in ["", "{}", "[{\"claimed\":{}}]", "[{\"claimed\":7}]", "[1]"] {
         for format in [1, FORMAT] {
             let record = Record { body: body.into(), format, ..record() };
             assert!(matches!(record.events(), Err(BadRecord::Body { seq: 7, .. })), "{body}");
         }
     }
+}
+
+/// A record of this body, as today's format.
+fn of(body: &serde_json::Value) -> Record {
+    Record { format: FORMAT, body: body.to_string(), ..record() }
+}
+
+#[test]
+fn a_newer_contract_is_refused_with_the_event_and_both_numbers() {
+    let phases =
+        ["planned", "decomposed", "retrieved", "acted", "verified", "diagnosed", "repaired", "ended"];
+    for name in phases {
+        let claimed = json!({ "claimed": { "epoch": 2, "worker": "w" } });
+        // What else a newer contract holds is nothing this build could judge.
+        for fields in [json!({ "contract": 2 }), json!({ "contract": 2, "why": ["new", { "shape": 1 }] })] {
+            let bad = of(&json!([claimed, { name: fields }])).events().unwrap_err();
+            let expected = BadRecord::Contract { run: run(), seq: 8, event: name.into(), contract: 2 };
+            assert_eq!(bad, expected);
+            assert!(bad.is_newer());
+            assert!(bad.remedy().starts_with("go on with the Bowline that wrote it"), "{}", bad.remedy());
+        }
+    }
+    let whole = json!([{ "decomposed": { "contract": 70_000, "order": [] } }]);
+    assert_eq!(
+        of(&whole).events().unwrap_err().to_string(),
+        format!(
+            "event 7 of run run-1 (`decomposed`) has contract 70000; this build, Bowline {}, reads contract 1",
+            env!("CARGO_PKG_VERSION")
+        )
+    );
+    for newer in [2, u16::MAX] {
+        let whole = json!([{ "decomposed": { "contract": newer, "order": [] } }]);
+        assert!(matches!(of(&whole).events(), Err(BadRecord::Contract { .. })), "a shape we know: {newer}");
+    }
+    let never = of(&json!([{ "decomposed": { "contract": 0, "order": [] } }])).events().unwrap_err();
+    assert!(matches!(never, BadRecord::Body { .. }) && !never.is_newer(), "{never}");
+}
+
+#[test]
+fn a_key_or_a_kind_of_a_newer_build_is_refused_by_name_wherever_it_stands() {
+    let rows = [
+        (json!({ "unheard_of": {} }), "unheard_of", "a kind \"unheard_of\""),
+        (json!("unheard_of"), "unheard_of", "a kind \"unheard_of\""),
+        (json!({ "claimed": { "epoch": 2, "worker": "w", "only": "reads" } }), "claimed", "a key \"only\""),
+        (
+            json!({ "resumed": { "by": "ann", "raised": [{ "limit": "steps", "to": 9, "until": 5 }] } }),
+            "resumed",
+            "a key \"until\"",
+        ),
+        (
+            json!({ "resumed": { "by": "ann", "raised": [{ "limit": "watts", "to": 9 }] } }),
+            "resumed",
+            "a kind \"watts\"",
+        ),
+        (
+            json!({ "subtask_finished": { "subtask": "a", "output": { "sealed": 1 } } }),
+            "subtask_finished",
+            "a kind \"sealed\"",
+        ),
+        (
+            json!({ "planned": { "contract": 1, "sha256": Digest::ZERO, "plan": [{ "id": "a", "goal": "g", "unless": "b" }] } }),
+            "planned",
+            "a key \"unless\"",
+        ),
+    ];
+    for (raw, event, what) in rows {
+        let bad = of(&json!([raw])).events().unwrap_err();
+        let expected = BadRecord::Newer { run: run(), seq: 7, event: event.into(), what: what.into() };
+        assert_eq!(bad, expected, "{raw}");
+        assert!(bad.is_newer() && bad.to_string().contains("was written by a newer Bowline"), "{bad}");
+    }
+}
+
+#[test]
+fn a_submission_with_anything_new_in_it_is_refused() {
+    let sealed = Record::seal(Digest::ZERO, &run(), 1, Millis(1), &[submitted()]);
+    let body: serde_json::Value = serde_json::from_str(&sealed.body).unwrap();
+    for place in ["/0/submitted", "/0/submitted/task", "/0/submitted/task/limits", "/0/submitted/tools/0"] {
+        let mut body = body.clone();
+        body.pointer_mut(place).unwrap().as_object_mut().unwrap().insert("sealed_off".into(), json!(true));
+        let bad = of(&body).events().unwrap_err();
+        assert!(
+            matches!(&bad, BadRecord::Newer { what, .. } if what == "a key \"sealed_off\""),
+            "{place}: {bad}"
+        );
+    }
+}
+
+#[test]
+fn a_strangers_long_name_is_shown_cut() {
+    let bad = of(&json!([{ "x".repeat(5000): {} }])).events().unwrap_err().to_string();
+    assert!(bad.len() < 400, "{bad}");
 }
 
 #[test]

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::feasible::{Feasibility, Stands, count};
-use super::links::Why;
+use super::feasible::{Feasibility, Stands, Verdict, count};
+use super::links::{Link, Ordering, Why};
 use super::measure::{Measure, Measured};
-use super::prune::Short;
+use super::prune::{Pruned, Short};
 use super::{Choice, Node, Plan, Rule, Subtask, Test};
 use crate::id::SubtaskId;
 
@@ -27,24 +27,44 @@ pub struct Picture<'a> {
     pub measure: &'a Measure,
 }
 
+/// A plan, what was found out about it, and its measures.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Drawn<'a> {
+    /// Every check holds.
+    pub valid: bool,
+    /// The plan: with the order links ask for, without what was pruned.
+    pub plan: &'a Plan,
+    /// Its measures.
+    pub measure: &'a Measure,
+    /// Who makes what for whom.
+    pub links: &'a [Link],
+    /// The order that links ask for.
+    pub orderings: &'a [Ordering],
+    /// What was left out to fit the budget.
+    pub pruned: &'a [Pruned],
+    /// One for every check.
+    pub verdicts: &'a [Verdict],
+}
+
 impl Picture<'_> {
     fn plan(&self) -> &Plan {
         &self.feasibility.plan
     }
 
-    /// One object with everything.
+    /// Everything, for machines.
     #[must_use]
-    pub fn json(&self) -> Value {
+    pub fn drawn(&self) -> Drawn<'_> {
         let found = self.feasibility;
-        json!({
-            "valid": found.is_valid(),
-            "plan": self.plan(),
-            "measure": self.measure,
-            "links": found.links.links,
-            "orderings": found.links.orderings,
-            "pruned": found.pruned,
-            "verdicts": found.verdicts,
-        })
+        Drawn {
+            valid: found.is_valid(),
+            plan: self.plan(),
+            measure: self.measure,
+            links: &found.links.links,
+            orderings: &found.links.orderings,
+            pruned: &found.pruned,
+            verdicts: &found.verdicts,
+        }
     }
 
     /// Lines for people.
@@ -400,7 +420,7 @@ mod tests {
         let dot = picture.dot();
         assert!(dot.contains("n1 [label=\"a: say \\\"hi\\\" <b>…\""), "{dot}");
         assert!(dot.contains("n1 -> n3 [style=dashed];") && dot.ends_with("}\n"), "{dot}");
-        let json = picture.json();
+        let json = serde_json::to_value(picture.drawn()).unwrap();
         assert_eq!(json["valid"], true);
         assert_eq!(json["measure"]["critical_seconds"], 10);
         assert_eq!(json["verdicts"].as_array().unwrap().len(), 7);

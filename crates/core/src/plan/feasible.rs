@@ -71,6 +71,7 @@ pub enum Access {
 
 /// What is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
     /// Every tool it uses is there.
@@ -118,6 +119,7 @@ impl Check {
 
 /// How a check came out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// What was checked.
     pub check: Check,
@@ -131,6 +133,7 @@ pub struct Verdict {
 
 /// How a check stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
     /// Nothing is wrong.
@@ -143,6 +146,7 @@ pub enum Stands {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The sub-task it is about; `None`: the plan as a whole.
     pub at: Option<SubtaskId>,

@@ -31,8 +31,10 @@ const OUTWEIGHED: f64 = 4.0;
 
 /// How many orders there are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flexibility {
     /// The number, where it is exact and fits.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
     pub orders: Option<u128>,
     /// Its decimal logarithm.

@@ -49,6 +49,7 @@ impl Estimates {
 
 /// A plan, measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measure {
     /// The least time the whole plan takes, however much is done at once.
     pub critical_seconds: u64,
@@ -64,6 +65,7 @@ pub struct Measure {
 
 /// One sub-task, measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// Which.
     pub id: SubtaskId,

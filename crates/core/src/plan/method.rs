@@ -30,6 +30,8 @@ pub const VALUE_MAX: usize = 4096;
 
 /// One way to do a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Method {
     /// The task it is for.
     pub task: String,
@@ -53,6 +55,7 @@ pub struct Method {
 
 /// How the steps of a method are ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sequence {
     /// Each waits for the one before it, besides what it says.
@@ -64,6 +67,7 @@ pub enum Sequence {
 
 /// One step of a method.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Step {
     /// A task that has methods of its own.
@@ -74,6 +78,8 @@ pub enum Step {
 
 /// A step that is done by some method of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct TaskStep {
     /// What it is called in the method.
     pub id: SubtaskId,
@@ -109,6 +115,7 @@ impl Step {
 
 /// Methods that fit together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Vec<Method>", into = "Vec<Method>")]
 pub struct Library {
     /// Those of one task stand together nowhere in particular: as given.

@@ -72,6 +72,7 @@ pub const AFTER_MAX: usize = 256;
 
 /// Nodes in an order in which they could be done one after the other.
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Vec<Node>", into = "Vec<Node>")]
 pub struct Plan {
     nodes: Vec<Node>,

@@ -17,6 +17,7 @@ pub const FACT_MAX: usize = 200;
 
 /// One node of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Node {
     /// A choice between branches.
@@ -27,6 +28,8 @@ pub enum Node {
 
 /// A piece of work, done in one conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Subtask {
     /// Its name in the plan.
     pub id: SubtaskId,
@@ -63,6 +66,7 @@ pub struct Subtask {
 
 /// Several ways on, of which one is taken. It is over when a branch of it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Choice {
     /// Its name in the plan.
     pub id: SubtaskId,
@@ -81,6 +85,7 @@ pub struct Choice {
 
 /// How a choice chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
     /// The first branch; when something in it fails for good, the next.
@@ -99,6 +104,8 @@ impl Rule {
 
 /// One way on: all of its nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Branch {
     /// What people call it; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -109,6 +116,8 @@ pub struct Branch {
 
 /// A question about what an earlier node delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Condition {
     /// The sub-task or choice whose output is looked at; waited for.
     pub of: SubtaskId,
@@ -118,7 +127,8 @@ pub struct Condition {
 
 /// What is asked of an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Test {
     /// It is this text; space around both does not count.
     Is(String),
@@ -273,6 +283,7 @@ impl From<Choice> for Node {
 
 /// Read in one pass: an untagged enum would be buffered once for every level.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawNode {
     id: SubtaskId,
     goal: Option<String>,

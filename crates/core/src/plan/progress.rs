@@ -24,6 +24,7 @@ use crate::id::SubtaskId;
 
 /// Where the work on a plan stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Progress {
     standings: Standings,
     /// For each node: how many of those it waits for itself are not over.
@@ -40,6 +41,7 @@ pub struct Progress {
 
 /// The branch a choice has taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Taken {
     branch: u32,
     /// How many nodes of it are not over.

@@ -21,6 +21,7 @@ const WORK_MAX: usize = 4_000_000;
 
 /// A sub-task that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pruned {
     /// Which.
     pub id: SubtaskId,
@@ -34,6 +35,7 @@ pub struct Pruned {
 
 /// What there was too little of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Short {
     /// Tokens.

@@ -16,6 +16,7 @@ pub const EXACT_MAX: usize = 512;
 
 /// How many sub-tasks may run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Width {
     /// At least so many.
     pub at_least: usize,

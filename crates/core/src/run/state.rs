@@ -1,5 +1,6 @@
 //! The state of a run: everything `decide` and `due` look at, nothing else.
 
+mod as_pairs;
 mod backup;
 mod conversation;
 mod deeds;
@@ -41,11 +42,13 @@ pub use promotion::Promotion;
 pub use recourse::{Recourses, RepairBase};
 pub use wait::Wait;
 
-/// Version of the state's shape. A checkpoint of another one is folded again.
+/// Version of the state's shape. A checkpoint of another one is folded again, and so is one with a key
+/// that this build does not know: the journal then says by name what is newer.
 pub const STATE: u32 = 7;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Run {
     /// Its name.
     pub id: RunId,
@@ -175,6 +178,7 @@ pub struct Run {
 
 /// What critique and repair have used. None of it ever falls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RepairSpend {
     /// Tokens and money settled.
     pub settled: Cost,
@@ -184,6 +188,7 @@ pub struct RepairSpend {
 
 /// What is remembered of a tool, or a model, whose last attempts failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Breaker {
     /// Failures in a row.
     pub failures: u32,
@@ -195,6 +200,7 @@ pub struct Breaker {
 
 /// A limit that was nearly used up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Warned {
     /// Which.
     pub limit: Limit,
@@ -208,7 +214,7 @@ pub struct Warned {
 
 /// Where a run stands in the loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Phase {
     /// Making or taking the plan.
     Planning,
@@ -258,6 +264,7 @@ impl Phase {
 
 /// A verification under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Verification {
     /// Counts verifications, from 1.
     pub round: u32,
@@ -269,6 +276,7 @@ pub struct Verification {
 
 /// An output that was verified, and how good it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Best {
     /// The verification.
     pub round: u32,
@@ -282,6 +290,7 @@ pub struct Best {
 
 /// A critique under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Critique {
     /// The verification round it is about.
     pub round: u32,
@@ -289,6 +298,7 @@ pub struct Critique {
 
 /// A rollback under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RollingBack {
     /// Why.
     pub why: FailReason,
@@ -298,6 +308,7 @@ pub struct RollingBack {
 
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Approval {
     /// Hash of exactly what is asked about.
     pub binds: Digest,
@@ -552,27 +563,5 @@ impl Run {
             ThreadState::Calling(_) => call::has_turn(self, thread),
             ThreadState::Thinking(_) | ThreadState::Done(_) => false,
         }
-    }
-}
-
-/// Keys of JSON objects are texts, which a [`Subject`] is not: pairs instead.
-mod as_pairs {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::{Approval, Subject};
-
-    pub(super) fn serialize<S: Serializer>(
-        map: &BTreeMap<Subject, Approval>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.collect_seq(map)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<BTreeMap<Subject, Approval>, D::Error> {
-        Vec::<(Subject, Approval)>::deserialize(from).map(BTreeMap::from_iter)
     }
 }

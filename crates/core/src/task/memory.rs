@@ -15,6 +15,8 @@ const TIMEOUT: Bound = Bound::seconds("timeout_seconds", 3600);
 
 /// The program that takes what a run committed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Memory {
     /// The program and its words. It gets what was committed as JSON on standard input.
     pub promote: Vec<String>,

@@ -283,6 +283,8 @@ use crate::undo::Undo;
 
 /// A validated request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Task {
     /// What is wanted, in words.
     pub goal: String,
@@ -369,7 +371,8 @@ impl Task {
 
 /// In what the programs of a task run: its tools and checks that are commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sandbox {
     /// In a cage: the workspace, the system's programs, no network. The default.
     Cage {
@@ -401,6 +404,7 @@ fn is_plain_cage(sandbox: &Sandbox) -> bool {
 
 /// Who must agree before an output is committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Review {
     /// What passed commits where the run is sure enough of it; else a person is asked.
@@ -416,6 +420,7 @@ pub enum Review {
 
 /// What a repair does about an output that failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Repair {
     /// A critic says what is wrong with the output, and it is mended. The default.
@@ -434,6 +439,7 @@ impl Repair {
 
 /// What happens to what was done when a run fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
     /// It is undone as far as it can be, the last first. The default.
@@ -444,6 +450,8 @@ pub enum OnFailure {
 
 /// Where a run works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Workspace {
     /// The folder.
     pub path: String,
@@ -453,6 +461,7 @@ pub struct Workspace {
 
 /// On what a run works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkspaceMode {
     /// The folder itself.
@@ -473,6 +482,8 @@ fn is_uncontrolled(settings: &Settings) -> bool {
 
 /// A tool as the task asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ToolChoice {
     /// Its name.
     pub name: String,
@@ -505,6 +516,8 @@ pub struct ToolChoice {
 /// A tool that is a program: arguments as JSON on standard input, result on
 /// standard output, idempotency key in `BOWLINE_KEY`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct CommandTool {
     /// Program and arguments; no shell in between.
     pub argv: Vec<String>,
@@ -523,6 +536,8 @@ pub struct CommandTool {
 
 /// Everything a run starts from; the first event of its journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Submission {
     /// The task.
     pub task: Task,

@@ -47,6 +47,7 @@ const PER_MILLION: Bound = Bound::dollars("price", 1_000_000);
 
 /// What a model server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// OpenAI chat completions, and whoever speaks them.
@@ -81,6 +82,7 @@ impl Format {
 
 /// Where what is told to a model stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Whereabouts {
     /// It leaves the machine.
@@ -91,6 +93,7 @@ pub enum Whereabouts {
 
 /// What a model costs, as a task says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Tariff {
     /// As it is listed; a model that nobody lists is refused.
@@ -104,6 +107,8 @@ pub enum Tariff {
 
 /// A model as a task describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ModelChoice {
     /// What its server speaks.
     pub format: Format,

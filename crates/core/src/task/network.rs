@@ -24,6 +24,8 @@ const PORTS_MAX: usize = 64;
 
 /// What a task may reach over the network. Nothing, unless it says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Network {
     /// Names, `*.zones`, addresses, or `*` for any public host; each with an optional port.
     pub hosts: Vec<String>,
@@ -49,6 +51,7 @@ impl Network {
 
 /// How a host is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
     /// In the clear.

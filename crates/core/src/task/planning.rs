@@ -19,6 +19,8 @@ const REPLANS_BOUND: Bound = Bound::count("replans", 0, 16);
 
 /// Where the plan comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Planning {
     /// Who makes it.
     #[serde(default, skip_serializing_if = "Planner::is_task")]
@@ -39,6 +41,7 @@ pub struct Planning {
 
 /// Who makes a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Planner {
     /// The task brings it, or the methods for it, or needs none. The default.

@@ -11,6 +11,7 @@ use super::problem::quoted;
 
 /// Something that is tried once repairs came to nothing, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Recourse {
     /// The next model of the ladder repairs.

@@ -17,7 +17,8 @@ pub const MODELS_MAX: usize = 8;
 
 /// Models a run may be moved to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Routes {
     /// Asked in this order when the one that should be cannot.
     #[serde(skip_serializing_if = "Vec::is_empty")]

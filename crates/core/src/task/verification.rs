@@ -72,6 +72,8 @@ const ANSWERS_MAX: i32 = 7;
 
 /// What an output must reach, and how sure the run must be of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Standards {
     /// What each gate asks for.
     pub thresholds: Thresholds,

@@ -32,7 +32,8 @@ pub struct Described<'a> {
 
 /// Why a person must read a description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Concern {
     /// It talks to the model.
     Suspicious(Family),
@@ -56,7 +57,7 @@ pub enum Concern {
 
 /// What may be done with a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Standing {
     /// Exactly this was approved: it may be used.
     Approved,

@@ -28,6 +28,7 @@ pub const NEAR: usize = 800;
 
 /// A kind of sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// Imitates the marks of a model's own format.

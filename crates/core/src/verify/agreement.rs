@@ -14,6 +14,7 @@ const PIECE: usize = 3;
 
 /// How answers are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// They are the same, or not: for discrete answers. JSON is compared by value.
@@ -24,6 +25,8 @@ pub enum By {
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Sampling {
     /// How many other answers.
     pub samples: u32,
@@ -54,6 +57,8 @@ fn is_zero(count: &u32) -> bool {
 
 /// How far other answers agree with the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Agreement {
     /// From 0 to 1: the share that is the same, or the mean likeness.
     pub score: Ppm,

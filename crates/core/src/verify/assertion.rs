@@ -9,6 +9,8 @@ use crate::control::Ppm;
 
 /// A statement that must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Assertion {
     /// About what.
     pub target: Target,
@@ -18,6 +20,7 @@ pub struct Assertion {
 
 /// What an assertion is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// The output of the run.
@@ -28,7 +31,8 @@ pub enum Target {
 
 /// What must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Proof {
     /// The file is there, or is not.
     Exists(bool),
@@ -45,6 +49,8 @@ pub enum Proof {
 
 /// A place in JSON and what shall be there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Of {
     /// A JSON pointer.
     pub at: String,

@@ -12,6 +12,8 @@ const TEXT_MAX: usize = 4096;
 
 /// How edge cases are run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct EdgeCases {
     /// Program and arguments: gets a case's input on standard input, and prints what
     /// comes out.
@@ -24,6 +26,7 @@ pub struct EdgeCases {
 
 /// One edge case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EdgeCase {
     /// What goes in.

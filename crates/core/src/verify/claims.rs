@@ -12,6 +12,8 @@ pub const CLAIMS_MAX: usize = 64;
 
 /// How claims are judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ClaimRules {
     /// Files of the evidence that count as support.
     pub sources: Vec<String>,
@@ -33,6 +35,7 @@ impl ClaimRules {
 
 /// How the evidence stands to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stance {
     /// It says so.
@@ -45,6 +48,7 @@ pub enum Stance {
 
 /// One claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// What is claimed.
@@ -58,6 +62,8 @@ pub struct Claim {
 
 /// How many claims stand how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ClaimCounts {
     /// All of them.
     pub claims: u64,

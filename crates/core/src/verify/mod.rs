@@ -41,6 +41,7 @@ const WHY_MAX: usize = 500;
 
 /// One answer of a judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Opinion {
     /// A score for every dimension of the rubric.
@@ -68,6 +69,7 @@ impl Opinion {
 
 /// What a check measured, besides whether it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Single tests.
@@ -82,6 +84,8 @@ pub enum Measure {
 
 /// Single tests of one check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct TestCounts {
     /// Held.
     pub passed: u64,

@@ -15,6 +15,8 @@ pub const ASKS_MAX: u32 = 7;
 
 /// What a judge scores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Rubric {
     /// The dimensions; their weights are 1 together.
     pub dimensions: Vec<Dimension>,
@@ -26,6 +28,8 @@ pub struct Rubric {
 
 /// One dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Dimension {
     /// Its name. One of the four scored gates gets its value by its name.
     pub name: String,
@@ -77,6 +81,8 @@ impl Default for Rubric {
 
 /// One score of one answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Scored {
     /// The dimension.
     pub name: String,
@@ -88,6 +94,8 @@ pub struct Scored {
 
 /// The scores of all answers about one dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Spread {
     /// The dimension.
     pub name: String,
@@ -101,6 +109,8 @@ pub struct Spread {
 
 /// What a rubric came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct RubricScores {
     /// By dimension.
     pub dimensions: Vec<Spread>,

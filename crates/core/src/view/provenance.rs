@@ -19,6 +19,7 @@ pub const PROVENANCE: u16 = 1;
 
 /// Where a result comes from, down to the bytes. Stored as canonical JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Provenance {
     /// [`PROVENANCE`]
     pub version: u16,
@@ -72,6 +73,7 @@ pub struct Provenance {
 
 /// A file that was read as evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct EvidenceRef {
     /// Its path.
     pub path: String,
@@ -81,6 +83,7 @@ pub struct EvidenceRef {
 
 /// A model call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct StepRef {
     /// Which.
     pub step: u32,
@@ -97,6 +100,7 @@ pub struct StepRef {
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct CallRef {
     /// Which.
     pub action: ActionId,
@@ -118,6 +122,7 @@ pub struct CallRef {
 
 /// A check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct CheckRef {
     /// Which verification.
     pub round: u32,
@@ -131,6 +136,7 @@ pub struct CheckRef {
 
 /// An answered question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ApprovalRef {
     /// About what.
     pub subject: Subject,

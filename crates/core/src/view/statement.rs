@@ -14,10 +14,13 @@ const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 
 /// The statement about an output and the files its run left behind: names with their
 /// hashes, and the record of provenance as what is said about them. Canonical JSON.
-/// `None` if the record cannot be read.
+/// `None` if the record cannot be read, or is of another version.
 #[must_use]
 pub fn statement(record: &str, output: &str) -> Option<String> {
     let facts: Provenance = serde_json::from_str(record).ok()?;
+    if facts.version != PROVENANCE {
+        return None;
+    }
     let predicate: Value = serde_json::from_str(record).ok()?;
     let mut subjects = BTreeMap::from([("output.txt", Digest::of(output.as_bytes()))]);
     let written = facts.calls.iter().filter(|call| call.outcome == Some(Outcome::Ok));
@@ -39,4 +42,19 @@ pub fn statement(record: &str, output: &str) -> Option<String> {
         "predicateType": format!("urn:bowline:provenance:{PROVENANCE}"),
         "predicate": predicate,
     })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::RunId;
+
+    #[test]
+    fn a_record_of_another_version_is_not_passed_off_as_one_of_this() {
+        let run = RunId::parse("run-1").unwrap();
+        let mut record = serde_json::to_value(Provenance::new(&run)).unwrap();
+        assert!(statement(&record.to_string(), "done").unwrap().contains("urn:bowline:provenance:1"));
+        record["version"] = json!(PROVENANCE + 1);
+        assert_eq!(statement(&record.to_string(), "done"), None);
+    }
 }

@@ -10,6 +10,7 @@ use crate::id::ActionId;
 
 /// What became of one call that was to be undone: the last word about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Undone {
     /// It is made up for.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// What blocking cost and saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct BlockTally {
     /// Runs that succeeded.
     pub successes: u64,
@@ -21,6 +22,7 @@ pub struct BlockTally {
 
 /// What stopping cost and saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct StopTally {
     /// Runs that succeeded.
     pub successes: u64,

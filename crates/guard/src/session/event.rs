@@ -10,9 +10,12 @@ use bowline_core::tool::Repeat;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
+/// The version of the protocol. What only adds optional keys, events and answers keeps it.
+pub const PROTOCOL: u64 = 1;
+
 /// Every event and its keys, besides `event` and `at_ms`.
 pub const EVENTS: [(&str, &[&str]); 19] = [
-    ("run", &["task"]),
+    ("run", &["task", "protocol"]),
     ("turn", &[]),
     ("user", &["text", "origin"]),
     ("step", &[]),
@@ -79,6 +82,12 @@ pub enum BadEvent {
     /// The guard cannot take it in.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// A loop that speaks a newer version of this protocol.
+    #[error("this loop speaks version {found} of the protocol; this build speaks up to {PROTOCOL}")]
+    Protocol {
+        /// The loop's.
+        found: u64,
+    },
     /// A state of another version.
     #[error("this state is of version {}, not {known}", found.map_or("none".into(), |found| found.to_string()))]
     StateVersion {
@@ -130,6 +139,9 @@ impl BadEvent {
             },
             Self::BadValue { .. } => "see docs/guard-protocol.md for what each key holds".into(),
             Self::Refused(refused) => refused.remedy(),
+            Self::Protocol { .. } => {
+                "use the version of Bowline the loop was written for, or a newer one".into()
+            }
             Self::Import { remedy, .. } => remedy.clone(),
             Self::StateVersion { .. } => "use the version of Bowline that wrote it, or begin anew".into(),
             Self::State { .. } => "restore what an answer to `state` held, unchanged".into(),
@@ -147,7 +159,7 @@ pub(super) struct Message {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum Told {
-    Run { task: Option<String> },
+    Run { task: Option<String>, protocol: Option<u64> },
     Turn,
     User { text: Option<String>, origin: Option<Origin> },
     Step,

@@ -17,7 +17,7 @@ use bowline_core::guard::regulator::{
 use serde_json::Value;
 
 pub use answer::{Acting, Answer, Word};
-pub use event::{BadEvent, EVENTS};
+pub use event::{BadEvent, EVENTS, PROTOCOL};
 
 use event::{Calls, Message, Spoken, Told};
 
@@ -115,7 +115,10 @@ fn restore(state: &Value) -> Result<Regulator, BadEvent> {
 fn feed(regulator: &mut Regulator, told: &Told) -> Result<Vec<Option<usize>>, BadEvent> {
     let mut repeated = Vec::new();
     match told {
-        Told::Run { task } => regulator.feed(&Event::Run { task: task.as_deref() })?,
+        Told::Run { protocol: Some(found), .. } if !(1..=PROTOCOL).contains(found) => {
+            return Err(BadEvent::Protocol { found: *found });
+        }
+        Told::Run { task, .. } => regulator.feed(&Event::Run { task: task.as_deref() })?,
         Told::Turn => regulator.feed(&Event::User { origin: Origin::Person, text: None })?,
         Told::User { origin, text } => {
             let origin = origin.unwrap_or(Origin::Person);

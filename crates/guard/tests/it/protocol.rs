@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bowline_core::guard::regulator::{Limits, Settings};
-use bowline_guard::session::{EVENTS, Session};
+use bowline_guard::session::{EVENTS, PROTOCOL, Session};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -114,6 +114,9 @@ fn what_the_schema_refuses_the_program_refuses() {
         json!({"event": "logprobs", "tokens": [{"logprob": -1}]}),
         json!({"event": "logprobs", "tokens": [{"token": "a", "logprob": 1}]}),
         json!({"event": "logprobs", "tokens": [{"token": "a", "top": []}]}),
+        json!({"event": "run", "protocol": 2}),
+        json!({"event": "run", "protocol": 0}),
+        json!({"event": "run", "protocol": "1"}),
         json!({"event": "import"}),
         json!({"event": "import", "export": 1}),
     ];
@@ -135,4 +138,66 @@ fn a_state_and_an_export_are_valid_in_both_directions() {
     let answer = serde_json::to_value(session.answer(br#"{"event":"export"}"#, 0)).unwrap();
     valid(&decisions, &answer);
     valid(&events, &json!({"event": "import", "export": answer["export"]}));
+}
+
+#[test]
+fn a_loop_of_a_newer_protocol_is_told_both_versions_and_changed_nothing() {
+    let mut session = Session::new(Settings::default()).unwrap();
+    let before = session.state();
+    let newer = json!({"event": "run", "protocol": PROTOCOL + 1}).to_string();
+    let answer = serde_json::to_value(session.answer(newer.as_bytes(), 0)).unwrap();
+    assert_eq!(answer["verdict"], "error");
+    assert_eq!(answer["error"], "this loop speaks version 2 of the protocol; this build speaks up to 1");
+    assert_eq!(session.state(), before);
+    let ours = json!({"event": "run", "protocol": PROTOCOL, "task": "mend"}).to_string();
+    let answer = serde_json::to_value(session.answer(ours.as_bytes(), 0)).unwrap();
+    assert_eq!(answer["verdict"], "continue");
+    for name in ["guard-event.schema.json", "guard-decision.schema.json"] {
+        assert_eq!(schema(name).0["x-bowline"]["version"], PROTOCOL, "{name}");
+    }
+}
+
+#[test]
+fn a_state_of_a_newer_version_or_with_a_key_nobody_knows_is_refused_and_changed_nothing() {
+    let mut session = Session::new(Settings::default()).unwrap();
+    let state = session.state();
+    let ours = state["version"].as_u64().unwrap();
+    let mut newer = state.clone();
+    newer["version"] = json!(ours + 1);
+    let mut strange = state.clone();
+    strange["brakes"] = json!("off");
+    for (kept, expected) in [
+        (newer, format!("this state is of version {}, not {ours}", ours + 1)),
+        (strange, "this is no state of a guard: unknown field `brakes`".into()),
+    ] {
+        let line = json!({"event": "restore", "state": kept}).to_string();
+        let answer = serde_json::to_value(session.answer(line.as_bytes(), 0)).unwrap();
+        let told = answer["error"].as_str().unwrap();
+        assert!(told.starts_with(&expected), "{told}");
+        assert_eq!(session.state(), state);
+    }
+}
+
+/// Keys of an answer that its schema knows, and that this build can write.
+#[test]
+fn the_schema_of_answers_knows_every_key_of_an_answer_and_no_other() {
+    let (schema, _) = schema("guard-decision.schema.json");
+    let known: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    let mut written = std::collections::BTreeSet::new();
+    for transcript in transcripts() {
+        let settings = Settings { limits: Limits::default(), ..Settings::default() };
+        let mut session = Session::new(settings).unwrap();
+        for (_, value) in transcript.iter().filter(|(mark, _)| *mark == '>') {
+            let answer = serde_json::to_value(session.answer(value.to_string().as_bytes(), 0)).unwrap();
+            written.extend(answer.as_object().unwrap().keys().cloned());
+        }
+        for event in ["state", "statistics", "export", "unheard"] {
+            let line = json!({ "event": event }).to_string();
+            let answer = serde_json::to_value(session.answer(line.as_bytes(), 0)).unwrap();
+            written.extend(answer.as_object().unwrap().keys().cloned());
+        }
+    }
+    let missing: Vec<&&String> = known.iter().filter(|key| !written.contains(**key)).collect();
+    assert!(missing.is_empty(), "no answer ever had {missing:?}");
+    assert!(written.iter().all(|key| known.contains(&key)), "{written:?}");
 }

@@ -5,10 +5,10 @@ use bowline::core::agent::{Gate, Privacy};
 use bowline::core::budget::Limit;
 use bowline::core::control::{Decision, Strategy};
 use bowline::core::event::{
-    Ask, CallTrouble, Confinement, ContextBound, Doubt, Ending, Escalation, Event, FailReason, Finding, FromBackup,
-    HaltReason, LandOutcome, MessagePart, Outcome, Promoted, PromotionOutcome, Purpose, Refusal, Remedy,
-    RestoreOutcome, Routed, Seen, SentFor, Settlement, StepTrouble, StopReason, Subject, SubtaskFailure,
-    UndoOutcome, Verdict, WayOn,
+    Ask, CallTrouble, Confinement, ContextBound, Doubt, Ending, Escalation, Event, FailReason, Finding,
+    FromBackup, HaltReason, LandOutcome, MessagePart, Outcome, Promoted, PromotionOutcome, Purpose, Refusal,
+    Remedy, RestoreOutcome, Routed, Seen, SentFor, Settlement, StepTrouble, StopReason, Subject,
+    SubtaskFailure, UndoOutcome, Verdict, WayOn,
 };
 use bowline::core::message::{Payload, Stop};
 use bowline::core::policy::Concern;

@@ -53,6 +53,12 @@ pub(crate) enum Stood {
     },
 }
 
+/// The form of a base alone.
+#[derive(Deserialize)]
+struct Form {
+    base: u64,
+}
+
 /// Why a base is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum BadBase {
@@ -62,6 +68,12 @@ pub enum BadBase {
     /// It cannot be read.
     #[error("what the copy began with cannot be read")]
     Unreadable(#[source] io::Error),
+    /// Another release wrote it down.
+    #[error("what the copy began with is written in form {found}; this release knows {VERSION}")]
+    Version {
+        /// Its form.
+        found: u64,
+    },
     /// The copy may have lost files.
     #[error("the machine was started anew before the copy was safely on its disk")]
     Lost,
@@ -73,6 +85,7 @@ impl BadBase {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Missing => "compare the copy with the folder by hand, or run the task again",
+            Self::Version { .. } => "go on with the release that wrote it, or a newer one",
             Self::Unreadable(_) => "check the disk and the rights of the engine's home",
             Self::Lost => "run the task again: the folder itself was not touched",
         }
@@ -109,10 +122,13 @@ impl Base {
             io::ErrorKind::NotFound => BadBase::Missing,
             _ => BadBase::Unreadable(error),
         })?;
-        let base: Self = serde_json::from_slice(&bytes).map_err(|error| BadBase::Unreadable(error.into()))?;
-        if base.base != VERSION {
-            return Err(BadBase::Missing);
+        let unreadable = |error: serde_json::Error| BadBase::Unreadable(error.into());
+        // The form first: what it holds may have another shape.
+        let Form { base: found } = serde_json::from_slice(&bytes).map_err(unreadable)?;
+        if found != u64::from(VERSION) {
+            return Err(BadBase::Version { found });
         }
+        let base: Self = serde_json::from_slice(&bytes).map_err(unreadable)?;
         if base.boot.as_ref().is_some_and(|boot| *boot != this_boot()) && !synced(at).exists() {
             return Err(BadBase::Lost);
         }

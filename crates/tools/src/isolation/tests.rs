@@ -224,6 +224,16 @@ async fn a_copy_from_another_boot_that_was_not_synced_is_not_relied_upon() {
     assert!(matches!(Base::read(&yard.at("bases/other.json")), Err(BadBase::Missing)));
 }
 
+#[tokio::test]
+async fn what_a_newer_release_wrote_down_of_a_copy_is_refused_with_both_forms() {
+    let yard = Yard::worked().await;
+    let at = yard.at("bases/newer.json");
+    fs::write(&at, r#"{ "base": 2, "files": ["of another shape"] }"#).unwrap();
+    let bad = Base::read(&at).unwrap_err();
+    assert_eq!(bad.to_string(), "what the copy began with is written in form 2; this release knows 1");
+    assert!(bad.remedy().contains("a newer one"), "{}", bad.remedy());
+}
+
 #[test]
 fn what_is_seen_has_words() {
     assert_eq!(Seen::Nothing.words(), "not there");

@@ -28,6 +28,7 @@ const CUTS_MIN: u32 = 2;
 
 /// Why an output is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The shape is wrong.
@@ -91,6 +92,7 @@ impl Cause {
 
 /// How far a rule can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// The signs fit; another cause could show the same.
@@ -101,6 +103,7 @@ pub enum Trust {
 
 /// The rule that fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// A rule of the policy was broken.
@@ -153,6 +156,8 @@ pub enum Rule {
 
 /// Which cause, how sure, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct RootCause {
     /// The root cause.
     pub cause: Cause,

@@ -65,6 +65,7 @@ pub enum Remark {
 
 /// One kind of correction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Kind {
     topic: Topic,
     explicit: u32,
@@ -80,6 +81,7 @@ impl Kind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Asked {
     turn: u64,
     topic: Topic,
@@ -88,6 +90,7 @@ struct Asked {
 
 /// A kind of correction that came often enough.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pattern {
     /// How often it was said outright.
     pub explicit: u32,
@@ -101,6 +104,7 @@ pub struct Pattern {
 
 /// All corrections of a user, below the threshold and above.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Corrections {
     settings: Settings,
     turn: u64,

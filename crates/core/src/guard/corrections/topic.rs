@@ -14,6 +14,7 @@ const BEGINNING_MIN: usize = 5;
 
 /// The terms of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Topic {
     /// Terms that carry the subject.
     pub(super) telling: Vec<Box<str>>,

@@ -141,6 +141,7 @@ pub enum Unjudged {
 
 /// A measured answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Drift {
     /// Share of the answer's content that hangs on nothing, 0 to 1.
     pub score: f64,

@@ -10,6 +10,7 @@ use crate::id::{ActionId, RunId, ToolName};
 
 /// See the module's page. Agents are counted below the run, without itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Account {
     /// The run above it.
     pub parent: Option<RunId>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Counts over a whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Counters {
     /// Calls that were made and came home.
     pub calls: u64,

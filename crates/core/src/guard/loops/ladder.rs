@@ -30,6 +30,7 @@ pub enum Stage {
 
 /// Evidence and blocks of one turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Ladder {
     evidence: u32,
     trail: VecDeque<Evidence>,

@@ -59,6 +59,7 @@ const REFUSALS_MAX: usize = 32;
 
 /// Watches one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Detector {
     settings: Settings,
     counters: Counters,
@@ -79,6 +80,7 @@ pub struct Detector {
 
 /// What is known of a call that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Known {
     /// When, by the clock of changes.
     at: u64,
@@ -93,6 +95,7 @@ struct Known {
 
 /// Things in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Streaks {
     /// Equal calls with equal results.
     same: u32,

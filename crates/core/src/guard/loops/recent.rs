@@ -11,6 +11,7 @@ use crate::provenance::Digest;
 
 /// At most `cap` entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Recent<T> {
     cap: usize,
     touches: u64,
@@ -18,6 +19,7 @@ pub(super) struct Recent<T> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Entry<T> {
     name: Digest,
     touched: u64,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the detector may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// Block calls; never end the run.
@@ -19,6 +20,7 @@ pub enum Action {
 
 /// When the detector acts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// What it may do.
@@ -55,6 +57,7 @@ pub struct Settings {
 
 /// How much each observation weighs, in hundredths. Progress weighs negative.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Weights {
     /// The second, third, fourth, and fifth or later equal result in a row.

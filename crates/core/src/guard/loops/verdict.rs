@@ -16,6 +16,8 @@ pub enum Verdict {
 
 /// Why a call is blocked or a run ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Finding {
     /// The layer that fired.
     pub layer: Layer,
@@ -55,6 +57,8 @@ impl Finding {
 
 /// One change of the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// Why.
     pub reason: Reason,
@@ -66,6 +70,7 @@ pub struct Evidence {
 
 /// The layers of the detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
     /// The same call twice in one batch.
@@ -86,6 +91,7 @@ pub enum Layer {
 
 /// What was observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The same call gave the same result as right before.

@@ -14,6 +14,7 @@ pub(super) const WINDOW_MAX: usize = 24;
 
 /// One call with its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Turned {
     pub(super) key: Digest,
     pub(super) digest: Digest,

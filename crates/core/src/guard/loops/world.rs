@@ -19,6 +19,7 @@ pub(super) const STATES_MAX: usize = 64;
 
 /// The world as a guard sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct World {
     /// Counts changes, sure and possible.
     now: u64,

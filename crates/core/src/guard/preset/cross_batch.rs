@@ -33,6 +33,7 @@ pub enum Editors {
 
 /// The last calls of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CrossBatch {
     editors: Editors,
     window: VecDeque<Ran>,
@@ -40,6 +41,7 @@ pub struct CrossBatch {
 
 /// A call that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Ran {
     key: Digest,
     output: Digest,

@@ -139,7 +139,7 @@ pub enum Rule {
 
 /// Why a rule fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Cause {
     /// The call was asked for so often in this run, this time included.
     SameCall {
@@ -201,6 +201,7 @@ impl Cause {
 
 /// A call as the rules see it: small, made from texts once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Asked {
     /// Names tool and arguments as the sources compare them: JSON without white
     /// space and with sorted keys, `1` apart from `1.0`; anything else as it is.

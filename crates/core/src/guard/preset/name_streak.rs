@@ -10,6 +10,7 @@ const DEPTH: u32 = 5;
 
 /// Length of the trailing run of one tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NameStreak {
     /// The tool asked for last.
     tool: Option<Digest>,

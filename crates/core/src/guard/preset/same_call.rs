@@ -14,6 +14,7 @@ const CALLS_MAX: usize = 4096;
 
 /// Counts calls by tool and arguments over a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SameCall {
     counts: BTreeMap<Digest, u32>,
     /// The keys of `counts`, oldest first.

@@ -75,6 +75,7 @@ impl<'de> Deserialize<'de> for Cap {
 
 /// What a run may use. All defaults stand in [`Limits::default`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Model calls, retries included.
@@ -132,6 +133,7 @@ impl Tokens {
 
 /// What a run has used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spent {
     /// Model calls.
     pub steps: u64,

@@ -44,6 +44,7 @@ pub enum Rule {
 
 /// A rule that fired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fired {
     /// Which.
     pub rule: Rule,
@@ -61,6 +62,7 @@ pub struct Fired {
 
 /// One decision: the first rule that fired acts, all are reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Decision {
     /// What to do.
     pub verdict: Verdict,

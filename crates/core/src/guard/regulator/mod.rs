@@ -53,6 +53,7 @@ pub const VERSION: u32 = 2;
 
 /// The guards of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Regulator {
     version: u32,
     settings: Settings,

@@ -19,6 +19,7 @@ const TERM_CHARS_MAX: usize = 40;
 
 /// What a person wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Subject {
     task: Option<Box<str>>,
     /// What else a person wrote, oldest first.
@@ -29,6 +30,7 @@ pub(super) struct Subject {
 
 /// How far a reply is from its task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct OffTopic {
     /// The share of it that has nothing to do with the task.
     pub(super) share: f64,

@@ -19,6 +19,7 @@ pub const OPEN_MAX: usize = 256;
 
 /// A loop rule and the calls it waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Watch {
     guard: Guard,
     open: VecDeque<Open>,
@@ -27,7 +28,7 @@ pub(super) struct Watch {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Guard {
     Detector(Box<Detector>),
     Preset { preset: Preset, action: Action, rule: preset::Rule },
@@ -36,6 +37,7 @@ enum Guard {
 /// A call that was allowed and has not come back. Ids and names are kept by
 /// hash, so a long one costs no more than a short one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Open {
     id: Option<Digest>,
     trace: CallTrace,

@@ -43,6 +43,7 @@ pub struct Links {
 
 /// A need and what meets it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Link {
     /// What is needed.
     pub fact: Fact,
@@ -54,6 +55,7 @@ pub struct Link {
 
 /// One node that must come before another although the plan does not say so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ordering {
     /// What comes first.
     pub first: SubtaskId,
@@ -65,6 +67,7 @@ pub struct Ordering {
 
 /// What an order is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// The first makes what the other needs.

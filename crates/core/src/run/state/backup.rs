@@ -8,6 +8,7 @@ use crate::id::{ActionId, Millis};
 
 /// A run that may have gone on elsewhere since a backup of it was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Backup {
     /// When the backup was made.
     pub made_at: Millis,

@@ -20,6 +20,7 @@ use crate::untrusted::{FENCE_BYTES, Mark};
 
 /// One conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Thread {
     /// What was said, as its model reads it now.
     pub messages: AppendList<Message>,
@@ -60,6 +61,7 @@ pub struct Thread {
 
 /// What a model said with the last call a limit left it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Summary {
     /// The call.
     pub step: u32,
@@ -69,7 +71,7 @@ pub struct Summary {
 
 /// What happens in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ThreadState {
     /// The model is to be asked.
     Ready,
@@ -90,6 +92,7 @@ pub enum ThreadState {
 
 /// A model call in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OpenStep {
     /// Which.
     pub step: u32,
@@ -104,6 +107,7 @@ pub struct OpenStep {
 
 /// The calls of one reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Batch {
     /// The step whose reply asked for them.
     pub step: u32,
@@ -113,6 +117,7 @@ pub struct Batch {
 
 /// One call of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BatchCall {
     /// As it was asked.
     pub call: Call,
@@ -122,7 +127,7 @@ pub struct BatchCall {
 
 /// Where a call stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CallState {
     /// To be started when its turn comes.
     Waiting,

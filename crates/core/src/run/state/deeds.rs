@@ -12,6 +12,7 @@ use crate::message::Payload;
 
 /// A call that was started and may have changed something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Deed {
     /// Which.
     pub action: ActionId,
@@ -25,7 +26,7 @@ pub struct Deed {
 
 /// How a call is undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Reversal {
     /// Its file is put back, by its image.
     Image,
@@ -48,6 +49,7 @@ pub enum Reversal {
 
 /// Everything a run did to the world.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Deeds {
     /// Calls that came to an end, in the order they did.
     pub done: AppendList<Deed>,
@@ -84,6 +86,7 @@ impl Deeds {
 
 /// An undo under way, of a rollback or for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Undoing {
     /// The calls, in the order they are undone.
     pub todo: Arc<[ActionId]>,
@@ -101,6 +104,8 @@ pub struct Undoing {
 
 /// Where the undo of a call stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct UndoAttempt {
     /// Counts from 1, crashes included.
     pub attempt: u32,
@@ -125,6 +130,7 @@ pub enum AlertState {
 
 /// An undo that a person asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PersonsUndo {
     /// Who.
     pub by: String,

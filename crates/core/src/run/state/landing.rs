@@ -10,6 +10,7 @@ pub const LANDING: ActionId = ActionId { step: 0, index: 0 };
 
 /// What a run that works apart changed, and whether the folder has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Landing {
     /// The changes, once they were looked for.
     pub changes: Option<Changes>,

@@ -14,6 +14,7 @@ use crate::window::Window;
 
 /// Rounds of repair so far, as the controller and the remedies see them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mending {
     /// What repairs did in other runs of the class.
     pub learned: Option<Plant>,

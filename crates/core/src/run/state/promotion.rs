@@ -8,6 +8,8 @@ use crate::provenance::Digest;
 
 /// An output that is handed on to whoever keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Promotion {
     /// The same for every attempt.
     pub key: Digest,

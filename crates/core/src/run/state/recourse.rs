@@ -7,6 +7,7 @@ use crate::id::SubtaskId;
 
 /// What was tried beyond repair, and from where repairs are counted since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Recourses {
     /// The work was planned anew.
     pub redecomposed: bool,
@@ -28,6 +29,7 @@ pub struct Recourses {
 
 /// From where repairs are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RepairBase {
     /// Rounds.
     pub rounds: u32,

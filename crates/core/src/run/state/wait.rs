@@ -8,6 +8,7 @@ use crate::provenance::Digest;
 
 /// What only a person can move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
     /// It was brought back from a backup: somebody must take it up here.

@@ -58,6 +58,7 @@ pub enum Trust {
 
 /// Why a value is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// Untrusted text named it while asking for something to be done.
@@ -70,6 +71,8 @@ pub enum Reason {
 
 /// A value in a call's arguments that no trusted text has named.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Tainted {
     /// Where in the arguments, as a JSON pointer; empty for arguments that are no JSON.
     pub pointer: String,
