@@ -25,7 +25,7 @@ async fn where_first_use_does_not_count_a_person_must_approve() {
     let world = World::new();
     let (servers, server) = (world.servers(), world.double("new"));
     let error = servers.connect(&server, FirstUse::Refuse).await.err().unwrap();
-    assert!(matches!(error, McpError::Unapproved { count: 17, .. }), "{error}");
+    assert!(matches!(error, McpError::Unapproved { count: 18, .. }), "{error}");
     servers.approve(&servers.look(&server).await.unwrap()).await.unwrap();
     assert!(servers.connect(&server, FirstUse::Refuse).await.is_ok());
 }
