@@ -206,17 +206,19 @@ fn what_belongs_to_others_is_kept_from_programs_wherever_it_lies() {
 #[test]
 fn a_machine_that_is_busy_is_not_taken_for_one_without_a_cage() {
     let place = trying("sandbox = \"if-available\"", "", "echo x > made");
-    // A bubblewrap that is one, and whose trial ends in a way nobody foresaw.
-    let bwrap = place.path("programs/bwrap");
-    place.write(
-        "programs/bwrap",
+    // A bubblewrap that is one, and whose trial ends in a way nobody foresaw. It lies in no project.
+    let programs = tempfile::tempdir().unwrap();
+    let bwrap = programs.path().join("bwrap");
+    std::fs::write(
+        &bwrap,
         "#!/bin/sh\ncase \"$1\" in --help) echo '--disable-userns --bind-fd --ro-bind-fd --as-pid-1 --size --cap-drop';; *) echo 'fork: resources' >&2; exit 1;; esac\n",
-    );
+    )
+    .unwrap();
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(&bwrap, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::os::unix::fs::symlink("/bin/sh", place.path("programs/sh")).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", programs.path().join("sh")).unwrap();
     let mut command = place.command(&["run", "task"]);
-    command.env("PATH", place.path("programs"));
+    command.env("PATH", programs.path());
     crate::ran(command).ends(2).complains("the trial run ended otherwise");
     assert!(!place.path("task/project/made").exists(), "it ran without a cage");
 }

@@ -105,7 +105,7 @@ mod tests {
         .unwrap();
         let lines = explain(&task).join("\n");
         for line in [
-            "works in   /: a copy of it",
+            "works in   /: the folder itself",
             "programs   WITHOUT A SANDBOX: they may do what you may do",
             "reaches    example.com",
             "command    tool pay: ./pay",
