@@ -7,7 +7,7 @@
 //!
 //! Never: a value is judged here, or a count that ended early is taken for a small one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -190,24 +190,40 @@ impl Cost {
     }
 
     /// Refuses a schema whose references lead on and on: it is compiled by calls within calls.
+    /// The longest way counts, in whatever order its parts are kept.
     fn winds(&self) -> Result<(), String> {
-        let mut seen = HashSet::new();
-        let mut open = vec![(&self.schema, 0_u64)];
-        while let Some((schema, depth)) = open.pop() {
-            if !seen.insert(std::ptr::from_ref(schema)) {
+        // `None` as long as the way goes through it: back there is no further.
+        let mut known: HashMap<*const Value, Option<u64>> = HashMap::new();
+        let mut open = vec![(&self.schema, false)];
+        while let Some((schema, is_summed)) = open.pop() {
+            let place = std::ptr::from_ref(schema);
+            let next = self.ahead(schema);
+            if !is_summed {
+                if known.contains_key(&place) {
+                    continue;
+                }
+                known.insert(place, None);
+                open.push((schema, true));
+                open.extend(next.into_iter().map(|next| (next, false)));
                 continue;
             }
-            if depth > WINDING_MAX {
+            let ways =
+                next.into_iter().filter_map(|next| known.get(&std::ptr::from_ref(next)).copied().flatten());
+            let length = ways.max().map_or(0, |longest| longest + 1);
+            if length > WINDING_MAX {
                 return Err(format!(
                     "{TOO_COSTLY}: more than {WINDING_MAX} parts of it lead from one to the next"
                 ));
             }
-            if let Value::Object(keywords) = schema {
-                open.extend(self.followed(keywords).into_iter().map(|(_, next)| (next, depth + 1)));
-            }
-            open.extend(children(schema).map(|(_, next)| (next, depth + 1)));
+            known.insert(place, Some(length));
         }
         Ok(())
+    }
+
+    /// Where a part leads: what it refers to, and what lies in it.
+    fn ahead<'a>(&'a self, schema: &'a Value) -> Vec<&'a Value> {
+        let followed = schema.as_object().map(|keywords| self.followed(keywords)).unwrap_or_default();
+        followed.into_iter().map(|(_, next)| next).chain(children(schema).map(|(_, next)| next)).collect()
     }
 }
 
