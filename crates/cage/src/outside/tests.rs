@@ -5,14 +5,14 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
 
-/// A made-up machine: `home/` is the user's, `system/` the system's, `work/` a workspace.
+/// A made-up machine: `home/` is the user's, `system/` the system's, `desk/` a workspace.
 struct Machine(tempfile::TempDir);
 
 impl Machine {
     fn new() -> Self {
         let this = Self(tempfile::tempdir().unwrap());
         this.program("system/bin/git");
-        fs::create_dir_all(this.at("work/bin")).unwrap();
+        fs::create_dir_all(this.at("desk/bin")).unwrap();
         this
     }
 
@@ -31,7 +31,7 @@ impl Machine {
     fn outside(&self, folders: &[&str]) -> Outside {
         let path = std::env::join_paths(folders.iter().map(|folder| self.at(folder))).unwrap();
         let home = Some(self.at("home"));
-        Outside { home, ..Outside::on(&path) }.without(&self.at("work"))
+        Outside { home, ..Outside::on(&path) }.without(&self.at("desk"))
     }
 
     /// Looks in a folder, and then in that of the system.
@@ -47,35 +47,35 @@ impl Machine {
 #[test]
 fn a_program_where_an_agent_writes_is_passed_over_and_named() {
     let machine = Machine::new();
-    let planted = machine.program("work/venv/bin/git");
-    let why = machine.is_passed_over("work/venv/bin");
+    let planted = machine.program("desk/venv/bin/git");
+    let why = machine.is_passed_over("desk/venv/bin");
     assert!(why.contains(&format!("{} was passed over: it lies in", planted.display())), "{why}");
-    let kept = machine.outside(&["work/venv/bin", "system/bin"]).path();
+    let kept = machine.outside(&["desk/venv/bin", "system/bin"]).path();
     assert_eq!(kept, machine.at("system/bin"), "what is started starts nothing from there either");
 }
 
 #[test]
 fn a_link_out_of_the_workspace_or_into_it_is_no_way_around() {
     let machine = Machine::new();
-    machine.program("work/bin/git");
+    machine.program("desk/bin/git");
     // A link on the search path to a folder of the workspace.
-    symlink(machine.at("work/bin"), machine.at("tools")).unwrap();
+    symlink(machine.at("desk/bin"), machine.at("tools")).unwrap();
     machine.is_passed_over("tools");
     // A link in a good folder to a program of the workspace.
     fs::create_dir_all(machine.at("home/.local/bin")).unwrap();
-    symlink(machine.at("work/bin/git"), machine.at("home/.local/bin/git")).unwrap();
+    symlink(machine.at("desk/bin/git"), machine.at("home/.local/bin/git")).unwrap();
     machine.is_passed_over("home/.local/bin");
     // A link in the workspace, which the agent can turn: where it leads now does not count.
-    fs::create_dir_all(machine.at("work/linked")).unwrap();
-    symlink(machine.at("system/bin/git"), machine.at("work/linked/git")).unwrap();
-    machine.is_passed_over("work/linked");
+    fs::create_dir_all(machine.at("desk/linked")).unwrap();
+    symlink(machine.at("system/bin/git"), machine.at("desk/linked/git")).unwrap();
+    machine.is_passed_over("desk/linked");
     // The same two links further on, by way of a folder.
-    symlink(machine.at("system"), machine.at("work/around")).unwrap();
+    symlink(machine.at("system"), machine.at("desk/around")).unwrap();
     fs::create_dir_all(machine.at("home/deep")).unwrap();
-    symlink(machine.at("work/around/bin/git"), machine.at("home/deep/git")).unwrap();
+    symlink(machine.at("desk/around/bin/git"), machine.at("home/deep/git")).unwrap();
     machine.is_passed_over("home/deep");
     // Up and down again.
-    machine.is_passed_over("system/../work/bin");
+    machine.is_passed_over("system/../desk/bin");
 }
 
 #[test]
